@@ -70,6 +70,17 @@ def test_a_tensor_that_dies_while_another_thread_uses_the_books_does_not_wait() 
     assert ledger.memory_allocated() == 0
 
 
+def test_a_tensor_that_dies_in_the_middle_of_a_change_to_the_books_is_taken_out_after_it() -> None:
+    ledger = accelerator()
+    storage = [Storage(ledger, 300)]
+    allocation = storage[0].allocation
+    with ledger._lock:
+        storage.clear()
+        assert allocation.live
+    assert ledger.memory_allocated() == 0
+    assert not allocation.live
+
+
 def test_garbage_collected_in_the_middle_of_an_allocation_is_counted_right() -> None:
     ledger = accelerator(capacity=10**6)
     thresholds = gc.get_threshold()

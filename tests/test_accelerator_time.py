@@ -16,6 +16,7 @@ from tensorplay_ref.accelerator import (
     Accelerator,
     Clock,
     Event,
+    recording,
 )
 
 
@@ -124,6 +125,15 @@ def test_a_non_blocking_pinned_copy_runs_beside_the_next_operation() -> None:
     assert device.elapsed() == 21_000
 
 
+def test_a_copy_to_the_host_begins_when_the_work_issued_before_it_has_ended() -> None:
+    device = accelerator()
+    saved = device.allocate(5_000, "tensor")
+    with device.recording() as events:
+        device.compute("a", 10_000, 0)
+        device.copy(5_000, "to host", True, True, source=saved, operation="offload")
+    assert spans(events) == [("a", 0, 10_000), ("offload", 10_000, 21_000)]
+
+
 def test_an_operation_waits_for_the_copy_that_brings_what_it_reads() -> None:
     device = accelerator()
     with device.recording() as events:
@@ -210,6 +220,19 @@ def test_what_is_brought_back_early_needs_room_to_spare() -> None:
 
     assert backward(10_000)[1] == ("back", 0, 11_000)
     assert backward(9_999)[1] == ("back", 20_000, 31_000)
+
+
+def test_memory_is_not_free_before_the_program_gives_it_back() -> None:
+    device = accelerator(5_000)
+    held = device.allocate(5_000, "a")
+    with recording(device, HOST) as events:
+        device.compute("a", 100, 0, writes=held)
+        device.compute("b", 20_000, 0)
+        device.free(held)
+        target = device.allocate(5_000, "to", stream="to device")
+        device.copy(5_000, "to device", True, True, target=target, operation="back")
+    assert spans(events)[2] == ("back", 20_100, 31_100)
+    assert [event.start for event in events if event.kind in ("free", "allocate")] == [20_100] * 2
 
 
 def test_the_host_waits_when_the_queue_of_a_stream_is_full() -> None:

@@ -109,8 +109,7 @@ class Accelerator(Ledger):
             end = start + self.profile.copy_time(nbytes, pinned)
             self._finish(direction, end, sources, targets)
             if blocking:
-                self._ends["compute"] = end
-                self.clock.front = max(self.clock.front, end)
+                # Nothing can be issued before the host goes on, so every stream waits with it.
                 self.clock.host = max(self.clock.host, end)
             if events.RECORDERS:
                 self._tell_work(
@@ -121,7 +120,6 @@ class Accelerator(Ledger):
         """Let the host wait until every stream has done its work."""
         with self._lock:
             self.clock.host = self.elapsed()
-            self.clock.front = max(self.clock.front, self.clock.host)
 
     def elapsed(self) -> int:
         """Simulated nanoseconds from the start of the clock to the end of all work issued here."""

@@ -19,8 +19,8 @@ Sources of the two real devices:
   Schieffer et al., "Harnessing Integrated CPU-GPU System Memory for HPC" (arXiv:2407.07850),
   measured 375 GB/s to the device and 297 GB/s to the host.
 - Starting an operation, 5 microseconds, and work that the host may queue, 1,000 operations: a
-  measurement on NVIDIA's developer forum ("CUDA stream are blocked when launching lots of
-  kernels") found 4 to 5 microseconds for a launch and a queue of about 1,000.
+  measurement on NVIDIA's developer forum ("CUDA stream are blocked when luanch lots of kernels
+  (>1000)", topic 68937) found 4 to 5 microseconds for a launch and a queue of about 1,000.
 - Starting a copy, 6 microseconds: Wu et al., "DualPath" (arXiv:2602.21548, section 5.2) measured 5
   to 7 microseconds for a `cudaMemcpyAsync`.
 - No data sheet states a speed for pageable memory. Half of the pinned speed is an assumption: the

@@ -1,0 +1,106 @@
+"""The command ``python -m tensorplay_ref.conformance``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+
+from tensorplay_ref.conformance import (
+    RECORDED_VERSIONS,
+    REFERENCE,
+    TOPICS,
+    CannotImport,
+    Isolated,
+    Statement,
+    Verdict,
+    judge,
+    recorded_version,
+    report,
+    suite,
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the statements and print the table; 1 when anything is unexpected."""
+    options = _parser().parse_args(arguments)
+    chosen = {
+        name: each
+        for name, each in suite().items()
+        if (not options.topic or each.topic in options.topic)
+        and (not options.statement or name in options.statement)
+    }
+    if not chosen:
+        print("no statement has this name within the chosen topics", file=sys.stderr)
+        return 2
+    results: dict[str, dict[str, Verdict]] = {}
+    for implementation in dict.fromkeys([REFERENCE, *options.against, *options.module]):
+        try:
+            results[implementation] = _run(implementation, chosen, options.limit)
+        except CannotImport as error:
+            print(error, file=sys.stderr)
+            return 2
+    print(report(chosen, results, markdown=options.markdown))
+    unexpected = sum(
+        verdict.judgement == "FAILS"
+        for verdicts in results.values()
+        for verdict in verdicts.values()
+    )
+    return 1 if unexpected else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tensorplay_ref.conformance",
+        description="Check statements about saved tensors and autograd on implementations of them.",
+    )
+    parser.add_argument(
+        "--against",
+        action="append",
+        default=[],
+        choices=sorted(RECORDED_VERSIONS),
+        help="also run on this implementation, whose known differences are recorded",
+    )
+    parser.add_argument(
+        "--module",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also run on the importable module NAME, about which nothing is recorded",
+    )
+    parser.add_argument("--topic", action="append", choices=TOPICS, help="only this topic")
+    parser.add_argument("--statement", action="append", metavar="NAME", help="only this statement")
+    parser.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument(
+        "--limit", type=float, default=60.0, help="seconds that one statement may take"
+    )
+    return parser
+
+
+def _run(implementation: str, chosen: Mapping[str, Statement], limit: float) -> dict[str, Verdict]:
+    verdicts = {}
+    with Isolated(implementation, limit) as isolated:
+        if not recorded_version(implementation, isolated.version):
+            print(
+                f"{implementation} {isolated.version} is installed, but the differences were "
+                f"recorded on {RECORDED_VERSIONS[implementation]}",
+                file=sys.stderr,
+            )
+        for each in _with_progress(chosen, implementation):
+            verdicts[each.name] = judge(each, implementation, isolated.run(each))
+    return verdicts
+
+
+def _with_progress(chosen: Mapping[str, Statement], title: str) -> Iterator[Statement]:
+    """The statements one by one, with a counter on a terminal."""
+    shown = sys.stderr.isatty()
+    for number, each in enumerate(chosen.values(), start=1):
+        if shown:
+            print(f"\r{title} {number}/{len(chosen)} ", end="", file=sys.stderr, flush=True)
+        yield each
+    if shown:
+        print(file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""The table of topics and implementations, as text or as Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from tensorplay_ref.conformance.statement import TOPICS, Statement
+from tensorplay_ref.conformance.verdict import Judgement, Verdict
+
+JUDGEMENTS: Final[tuple[Judgement, ...]] = ("agreed", "differs", "not offered", "FAILS")
+
+Results = Mapping[str, Mapping[str, Verdict]]
+"""For each implementation, the verdict on each statement."""
+
+
+def report(statements: Mapping[str, Statement], results: Results, *, markdown: bool = False) -> str:
+    """The counts by topic, then one line for every verdict other than "agreed"."""
+    blocks = [_table(statements, results, markdown)]
+    for implementation, verdicts in results.items():
+        lines = [
+            _line(statements[name], verdict, markdown)
+            for name, verdict in verdicts.items()
+            if verdict.judgement != "agreed"
+        ]
+        if lines:
+            title = f"## {implementation}\n" if markdown else f"{implementation}"
+            blocks.append("\n".join([title, *lines]))
+    return "\n\n".join(blocks)
+
+
+def _line(statement: Statement, verdict: Verdict, markdown: bool) -> str:
+    if markdown:
+        return (
+            f"- **{verdict.judgement}** `{statement.name}` (rule: {statement.rule}): "
+            f"{statement.sentence} *{verdict.line}*"
+        )
+    return (
+        f"  {verdict.judgement:<11} {statement.name} (rule: {statement.rule})\n"
+        f"              states: {statement.sentence}\n"
+        f"              found:  {verdict.line}"
+    )
+
+
+def _table(statements: Mapping[str, Statement], results: Results, markdown: bool) -> str:
+    head = ["topic", "statements", *results]
+    rows = []
+    for topic in TOPICS:
+        names = [name for name, each in statements.items() if each.topic == topic]
+        if names:
+            rows.append([topic, str(len(names)), *_cells(names, results)])
+    rows.append(["all", str(len(statements)), *_cells(list(statements), results)])
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
+    edge, gap = ("| ", " | ") if markdown else ("", "  ")
+    end = " |" if markdown else ""
+
+    def line(row: list[str]) -> str:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        return (edge + gap.join(cells) + end).rstrip()
+
+    rule = line(["-" * width for width in widths])
+    return "\n".join([line(head), rule, *(line(row) for row in rows)])
+
+
+def _cells(names: list[str], results: Results) -> list[str]:
+    cells = []
+    for verdicts in results.values():
+        counts = Counter(verdicts[name].judgement for name in names)
+        shown = [f"{counts[each]} {each}" for each in JUDGEMENTS if counts[each]]
+        cells.append(", ".join(shown))
+    return cells

@@ -1,0 +1,146 @@
+"""A statement about behaviour, and what is known about implementations that differ from it."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Final
+
+from tensorplay_ref.conformance.api import Api
+from tensorplay_ref.conformance.rules import RULES, Rule
+
+REFERENCE: Final = "tensorplay_ref"
+
+RECORDED_VERSIONS: Final[dict[str, str]] = {"torch": "2.13", "tensorplay": "1.0.0"}
+"""The version of each real implementation that the differences were measured on."""
+
+TOPICS: Final = (
+    "hooks: packing",
+    "hooks: what is saved",
+    "hooks: unpacking",
+    "hooks: stack and contexts",
+    "hooks: threads and tasks",
+    "save_on_cpu",
+    "versions and in-place",
+    "Function and ctx",
+    "engine and gradients",
+    "graph and nodes",
+    "lifetimes and memory",
+    "checkpoint",
+    "devices",
+    "tensors and dtypes",
+    "conventions of gradients",
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An implementation is known to do something else than a statement says.
+
+    ``instead`` says what it does, in one line. ``shows`` is a part of what a run of the statement
+    reports there: a run that fails in another way is not this difference.
+    """
+
+    implementation: str
+    version: str
+    instead: str
+    shows: str
+
+
+@dataclass(frozen=True)
+class Absence:
+    """An implementation is known not to offer a name that a statement needs."""
+
+    implementation: str
+    version: str
+    name: str
+
+
+Known = Difference | Absence
+
+
+def torch_2_13(instead: str, *, shows: str) -> Difference:
+    """What PyTorch does instead of the statement."""
+    return Difference("torch", RECORDED_VERSIONS["torch"], instead, shows)
+
+
+def tensorplay_1_0(instead: str, *, shows: str) -> Difference:
+    """What TensorPlay does instead of the statement."""
+    return Difference("tensorplay", RECORDED_VERSIONS["tensorplay"], instead, shows)
+
+
+def torch_lacks(name: str) -> Absence:
+    """A name that PyTorch does not offer."""
+    return Absence("torch", RECORDED_VERSIONS["torch"], name)
+
+
+def tensorplay_lacks(name: str) -> Absence:
+    """A name that TensorPlay does not offer."""
+    return Absence("tensorplay", RECORDED_VERSIONS["tensorplay"], name)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One sentence about behaviour, and the function that checks it on an implementation.
+
+    ``check`` returns when the implementation agrees, and raises otherwise. ``rule`` is the key in
+    :data:`~tensorplay_ref.conformance.rules.RULES` of the rule that the statement follows from.
+    """
+
+    name: str
+    topic: str
+    rule: Rule
+    sentence: str
+    check: Callable[[Api], None]
+    known: tuple[Known, ...]
+
+    def known_about(self, implementation: str) -> Known | None:
+        """The recorded difference or absence of an implementation, if there is one."""
+        for record in self.known:
+            if record.implementation == implementation:
+                return record
+        return None
+
+
+_registry: dict[str, Statement] = {}
+
+
+def statement(
+    topic: str, rule: Rule, *known: Known
+) -> Callable[[Callable[[Api], None]], Callable[[Api], None]]:
+    """Register the decorated function as a statement; its docstring is the sentence.
+
+    Raises ``ValueError`` for an unknown topic or rule, a missing sentence, a name that is taken,
+    or two records for one implementation.
+    """
+    if topic not in TOPICS:
+        raise ValueError(f"unknown topic {topic!r}; the topics are {TOPICS}")
+    if rule not in RULES:
+        raise ValueError(f"unknown rule {rule!r}; the rules are {tuple(RULES)}")
+    if len({record.implementation for record in known}) != len(known):
+        raise ValueError("one implementation has two records")
+
+    def register(check: Callable[[Api], None]) -> Callable[[Api], None]:
+        name = check.__name__
+        sentence = " ".join((check.__doc__ or "").split())
+        if not sentence:
+            raise ValueError(f"{name} has no sentence")
+        if name in _registry:
+            raise ValueError(f"two statements are called {name}")
+        _registry[name] = Statement(name, topic, rule, sentence, check, known)
+        return check
+
+    return register
+
+
+def collect(package: ModuleType) -> dict[str, Statement]:
+    """All statements of a package of statement modules, in the order of the topics."""
+    for module in sorted(found.name for found in pkgutil.iter_modules(package.__path__)):
+        importlib.import_module(f"{package.__name__}.{module}")
+    return {
+        each.name: each
+        for each in sorted(_registry.values(), key=lambda each: TOPICS.index(each.topic))
+    }

@@ -1,0 +1,1 @@
+"""The statements, one module for each part of the behaviour."""

@@ -1,0 +1,284 @@
+"""What forward may return and mark, and the hooks that a ctx takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tensorplay_ref.conformance.api import Api
+from tensorplay_ref.conformance.expect import equal, raises, same, true
+from tensorplay_ref.conformance.statement import statement
+
+TOPIC = "Function and ctx"
+
+
+@statement(TOPIC, "Function")
+def several_outputs_each_have_a_gradient(api: Api) -> None:
+    """A Function with two outputs gets both gradients in one call of its backward."""
+    calls: list[int] = []
+
+    def backward(ctx: Any, first: Any, second: Any) -> Any:
+        calls.append(1)
+        return first * 2.0 + second * 3.0
+
+    x = api.leaf([1.0])
+    a, b = api.function(lambda ctx, x: (x * 2.0, x * 3.0), backward).apply(x)
+    (a * 10.0 + b * 100.0).sum().backward()
+    equal(api, x.grad, [320.0])
+    same(len(calls), 1, "calls of backward")
+
+
+@statement(TOPIC, "Function")
+def outputs_that_are_no_tensors_pass_through(api: Api) -> None:
+    """A number or None among the outputs is handed on, with None as its gradient."""
+    seen: list[Any] = []
+
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        seen.append(gradients[1:])
+        return gradients[0] * 2.0
+
+    x = api.leaf([1.0])
+    y, five, nothing = api.function(lambda ctx, x: (x * 2.0, 5, None), backward).apply(x)
+    same((five, nothing), (5, None), "outputs")
+    y.sum().backward()
+    same(seen, [(None, None)], "their gradients")
+
+
+@statement(TOPIC, "Function")
+def a_list_of_outputs_is_differentiated(api: Api) -> None:
+    """Tensors that forward returns in a list are differentiated like those in a tuple."""
+    x = api.leaf([1.0])
+    function = api.function(
+        lambda ctx, x: [x * 2.0, x * 3.0], lambda ctx, first, second: first * 2.0 + second * 3.0
+    )
+    a, b = function.apply(x)
+    true(a.requires_grad and b.requires_grad, "the outputs do not require grad")
+    (a + b).sum().backward()
+    equal(api, x.grad, [5.0])
+
+
+@statement(TOPIC, "Function")
+def an_integer_output_does_not_require_grad(api: Api) -> None:
+    """An integer output of a Function does not require grad."""
+
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 2.0, api.tensor([1, 2])
+
+    y, index = api.function(forward, lambda ctx, g, unused: g).apply(api.leaf([1.0]))
+    same((y.requires_grad, index.requires_grad), (True, False), "requires_grad")
+
+
+@statement(TOPIC, "Function")
+def returning_an_input_leaves_the_input_alone(api: Api) -> None:
+    """A forward that returns its input gives a new tensor; the caller's leaf stays a leaf."""
+    x = api.leaf([2.0])
+    y = api.function(lambda ctx, x: x, lambda ctx, gradient: gradient * 3.0).apply(x)
+    true(y is not x, "the input itself was returned")
+    same((x.is_leaf, x.grad_fn is None, y.is_leaf), (True, True, False), "x leaf, no node, y leaf")
+    y.sum().backward()
+    equal(api, x.grad, [3.0])
+
+
+@statement(TOPIC, "Function")
+def a_marked_output_does_not_require_grad(api: Api) -> None:
+    """An output given to mark_non_differentiable does not require grad; the others do."""
+
+    def forward(ctx: Any, x: Any) -> Any:
+        values, mask = x * 2.0, x * 0.0
+        ctx.mark_non_differentiable(mask)
+        return values, mask
+
+    function = api.function(forward, lambda ctx, gradient, unused: gradient * 2.0)
+    x = api.leaf([2.0])
+    values, mask = function.apply(x)
+    same((values.requires_grad, mask.requires_grad), (True, False), "requires_grad")
+    values.sum().backward()
+    equal(api, x.grad, [2.0])
+
+
+@statement(TOPIC, "Function")
+def a_marked_output_has_a_zero_gradient(api: Api) -> None:
+    """The gradient of an output that was marked as non-differentiable arrives as zeros."""
+    seen: list[Any] = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        first, second = x * 2.0, x * 0.0
+        ctx.mark_non_differentiable(second)
+        return first, second
+
+    def backward(ctx: Any, first: Any, second: Any) -> Any:
+        seen.append(second if second is None else second.tolist())
+        return first * 2.0
+
+    y, _ = api.function(forward, backward).apply(api.leaf([2.0]))
+    y.sum().backward()
+    same(seen, [[0.0]], "the gradient of the marked output")
+
+
+def _doubling_in_place(api: Api) -> Any:
+    """Doubles its input in place and marks it dirty."""
+
+    def forward(ctx: Any, x: Any) -> Any:
+        x.mul_(2.0)
+        ctx.mark_dirty(x)
+        return x
+
+    return api.function(forward, lambda ctx, gradient: gradient * 2.0)
+
+
+@statement(TOPIC, "Function")
+def a_dirty_input_is_returned_itself(api: Api) -> None:
+    """An input that forward changed, marked dirty and returned comes back as the same object."""
+    x = api.leaf([2.0])
+    h = x * 3.0
+    y = _doubling_in_place(api).apply(h)
+    true(y is h, "another object was returned")
+    equal(api, h, [12.0], "h")
+    h.sum().backward()
+    equal(api, x.grad, [6.0])
+
+
+@statement(TOPIC, "Function")
+def marking_dirty_counts_as_a_write(api: Api) -> None:
+    """A tensor saved before a Function changed it in place is an error in backward."""
+    h = api.leaf([2.0]) * 3.0
+    y = h.square()
+    _doubling_in_place(api).apply(h)
+    raises(RuntimeError, lambda: y.sum().backward(), "inplace")
+
+
+@statement(TOPIC, "Function")
+def a_leaf_cannot_be_dirty(api: Api) -> None:
+    """Changing a leaf that requires grad in a Function and marking it dirty is an error."""
+    x = api.leaf([2.0])
+    raises(RuntimeError, lambda: _doubling_in_place(api).apply(x), "leaf")
+    same((x.is_leaf, x.grad_fn is None), (True, True), "is_leaf, no grad_fn")
+
+
+@statement(TOPIC, "Function")
+def a_dirty_input_must_be_returned(api: Api) -> None:
+    """Marking an input dirty and not returning it is an error."""
+
+    def forward(ctx: Any, x: Any) -> Any:
+        x.mul_(2.0)
+        ctx.mark_dirty(x)
+        return x * 1.0
+
+    function = api.function(forward, lambda ctx, gradient: gradient)
+    raises(RuntimeError, lambda: function.apply(api.leaf([2.0]) * 1.0), "dirty")
+
+
+@statement(TOPIC, "Function")
+def a_hook_on_the_node_sees_both_gradients(api: Api) -> None:
+    """A hook registered on the ctx gets grad_inputs and grad_outputs after backward, as tuples."""
+    seen: list[Any] = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.register_hook(
+            lambda inputs, outputs: seen.append((inputs[0].tolist(), outputs[0].tolist()))
+        )
+        return x * 3.0
+
+    x = api.leaf([1.0])
+    api.function(forward, lambda ctx, gradient: gradient * 3.0).apply(x).sum().backward()
+    same(seen, [([3.0], [1.0])], "grad_inputs and grad_outputs")
+
+
+@statement(TOPIC, "Function")
+def a_hook_on_the_node_can_replace_the_gradients(api: Api) -> None:
+    """What a hook registered on the ctx returns replaces grad_inputs."""
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.register_hook(lambda inputs, outputs: (inputs[0] * 100.0,))
+        return x * 3.0
+
+    x = api.leaf([1.0])
+    api.function(forward, lambda ctx, gradient: gradient * 3.0).apply(x).backward()
+    equal(api, x.grad, [300.0])
+
+
+@statement(TOPIC, "Function")
+def a_hook_on_the_node_can_be_removed(api: Api) -> None:
+    """ctx.register_hook returns a handle, and remove() takes the hook off."""
+    seen: list[int] = []
+    handles: list[Any] = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        handles.append(ctx.register_hook(lambda inputs, outputs: seen.append(1)))
+        return x * 3.0
+
+    y = api.function(forward, lambda ctx, gradient: gradient * 3.0).apply(api.leaf([1.0]))
+    api.remove(handles[0])
+    y.backward()
+    same(seen, [], "calls of the removed hook")
+
+
+@statement(TOPIC, "Function")
+def a_prehook_on_the_node_sees_and_replaces_grad_outputs(api: Api) -> None:
+    """A prehook registered on the ctx gets the tuple of grad_outputs and may replace it."""
+    seen: list[Any] = []
+
+    def prehook(outputs: Any) -> Any:
+        seen.append((type(outputs), len(outputs), api.array(outputs[0]).tolist()))
+        return (outputs[0] * 10.0,)
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.register_prehook(prehook)
+        return x * 3.0
+
+    x = api.leaf([1.0])
+    api.function(forward, lambda ctx, gradient: gradient * 3.0).apply(x).backward()
+    same(seen, [(tuple, 1, [1.0])], "what the prehook got")
+    equal(api, x.grad, [30.0])
+
+
+@statement(TOPIC, "Function")
+def ctx_has_metadata(api: Api) -> None:
+    """ctx.metadata is a dict that lives as long as the ctx."""
+    found: list[Any] = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.metadata["key"] = 7
+        return x * 1.0
+
+    def backward(ctx: Any, gradient: Any) -> Any:
+        found.append(dict(ctx.metadata))
+        return gradient
+
+    api.function(forward, backward).apply(api.leaf([2.0])).sum().backward()
+    same(found, [{"key": 7}], "metadata")
+
+
+@statement(TOPIC, "Function")
+def to_save_holds_what_was_given_to_save(api: Api) -> None:
+    """ctx.to_save holds in forward the tensors that were given to save_for_backward."""
+    found: list[Any] = []
+    x = api.leaf([2.0])
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x, None)
+        found.append(ctx.to_save[0] is x and ctx.to_save[1] is None)
+        return x * 1.0
+
+    api.function(forward).apply(x)
+    same(found, [True], "to_save is (x, None)")
+
+
+@statement(TOPIC, "Function")
+def tensors_saved_for_forward_can_be_read(api: Api) -> None:
+    """ctx.saved_for_forward gives what save_for_forward was given."""
+    found: list[Any] = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_forward(x)
+        found.append(ctx.saved_for_forward[0] is x)
+        return x * 1.0
+
+    api.function(forward).apply(api.leaf([2.0]))
+    same(found, [True], "saved_for_forward[0] is x")
+
+
+@statement(TOPIC, "Function")
+def a_function_cannot_be_called(api: Api) -> None:
+    """A Function is used by apply; calling an object of it is an error."""
+    function = api.function(lambda ctx, x: x * 1.0)
+    raises((TypeError, RuntimeError), lambda: function()(api.leaf([2.0])))

@@ -10,6 +10,7 @@ is tried before a notebook is written.
 
 import argparse
 import copy
+import hashlib
 import json
 from pathlib import Path
 
@@ -35,6 +36,7 @@ from tensorplay_ref.course.notebook_file import (
 FOLDER = "exercises"
 # A shorter line of a solution, such as "return x", gives nothing away.
 _TELLING = 12
+_METADATA = "tensorplay_ref"
 
 
 class ExerciseError(ValueError):
@@ -73,6 +75,7 @@ def make(worked: Path) -> NotebookNode:
             _relink(cell, worked)
     normalise(notebook)
     without_outputs(notebook)
+    notebook.metadata[_METADATA] = {"digest": _digest(notebook)}
     for cell in notebook.cells:
         if shown := leaks(cell, secrets):
             raise ExerciseError(f"{worked.name}, cell {cell.id}, gives away {shown[0]!r}")
@@ -164,8 +167,16 @@ def _error_name(cell: NotebookNode) -> str | None:
     return names[0] if names else None
 
 
+def _digest(notebook: NotebookNode) -> str:
+    """What tells whether somebody changed an exercise notebook after it was made."""
+    sources = "\0".join(cell.source for cell in notebook.cells)
+    return hashlib.sha256(sources.encode()).hexdigest()
+
+
 def _was_worked_in(path: Path) -> bool:
-    return any(cell.execution_count or cell.outputs for cell in code_cells(read(path)))
+    notebook = read(path)
+    made = notebook.metadata.get(_METADATA, {}).get("digest")
+    return made != _digest(notebook) or any(cell.outputs for cell in code_cells(notebook))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -61,6 +61,9 @@ def regions(source: str) -> list[Region]:
         code = [inner for inner in range(begin + 1, number) if _is_code(lines[inner - 1])]
         if not code:
             raise FenceError(f"line {begin}: no code between the fences")
+        fenced = {_indentation(lines[place - 1]) for place in (begin, code[0], number)}
+        if len(fenced) > 1:
+            raise FenceError(f"line {begin}: fences are indented like the code between them")
         found.append(Region(begin, code[-1], number))
         begin = None
     if begin is not None:
@@ -91,26 +94,25 @@ def stub(source: str) -> str:
     tree = _parsed(source)
     lines = source.split("\n")
     for region in reversed(found):
-        fence = lines[region.begin - 1]
-        indentation = fence[: len(fence) - len(fence.lstrip())]
+        indentation = _indentation(lines[region.begin - 1])
         replacement = [indentation + line for line in _replacement(tree, source, region)]
         lines[region.begin - 1 : region.end] = replacement
-    stubbed = "\n".join(lines)
-    _parsed(stubbed)
-    return stubbed
+    return "\n".join(lines)
 
 
 def _parsed(source: str) -> ast.Module:
     try:
         return ast.parse(source)
     except SyntaxError as error:
-        raise FenceError(
-            f"line {error.lineno}: {error.msg}; a fence is indented like the lines it encloses"
-        ) from error
+        raise FenceError(f"line {error.lineno}: {error.msg}") from error
 
 
 def _is_code(line: str) -> bool:
     return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _indentation(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
 
 
 def _replacement(tree: ast.Module, source: str, region: Region) -> Iterator[str]:

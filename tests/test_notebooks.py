@@ -30,7 +30,7 @@ def test_the_map_of_the_course_is_there() -> None:
     assert ROOT / "notebooks" / "00_start_here.ipynb" in NOTEBOOKS
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
 def test_a_worked_notebook_keeps_every_rule(path: Path) -> None:
     assert problems(path) == []
 

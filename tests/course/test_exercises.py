@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WORKED = [
     path for path in sorted((ROOT / "notebooks").glob("*.ipynb")) if exercises.has_exercises(path)
 ]
+NAMES = [path.stem for path in WORKED]
 
 DOUBLE = '''
 def double(x):
@@ -33,7 +34,7 @@ def sources(notebook: NotebookNode) -> list[str]:
 # The course's own notebooks
 
 
-@pytest.mark.parametrize("worked", WORKED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("worked", WORKED, ids=NAMES)
 def test_the_exercises_are_fresh(worked: Path) -> None:
     path = exercise_path(worked)
     assert path.exists(), "run: python -m tensorplay_ref.course exercises"
@@ -42,7 +43,7 @@ def test_the_exercises_are_fresh(worked: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("worked", WORKED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("worked", WORKED, ids=NAMES)
 def test_the_exercises_show_no_line_of_a_solution(worked: Path) -> None:
     secrets = exercises.solution_secrets(worked)
     assert len(secrets) > 2
@@ -51,12 +52,12 @@ def test_the_exercises_show_no_line_of_a_solution(worked: Path) -> None:
     assert not any(cell.outputs for cell in code_cells(stored))
 
 
-@pytest.mark.parametrize("worked", WORKED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("worked", WORKED, ids=NAMES)
 def test_the_exercises_run_to_the_end_unsolved(worked: Path) -> None:
     try_unsolved(read(exercise_path(worked)), worked)
 
 
-@pytest.mark.parametrize("worked", WORKED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("worked", WORKED, ids=NAMES)
 def test_the_links_of_the_exercises_lead_somewhere(worked: Path) -> None:
     path = exercise_path(worked)
     assert list(guard.RULES["links"](read(path), path)) == []

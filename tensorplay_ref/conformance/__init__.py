@@ -10,13 +10,13 @@ something else, the statement carries that as data, and the suite checks that it
 
 from __future__ import annotations
 
-from tensorplay_ref.conformance import statements as _modules
-from tensorplay_ref.conformance.api import Api, NoAccelerator, NotOffered
-from tensorplay_ref.conformance.isolation import CannotImport, Isolated
-from tensorplay_ref.conformance.report import report
-from tensorplay_ref.conformance.rules import RULES
-from tensorplay_ref.conformance.running import Outcome, run
-from tensorplay_ref.conformance.statement import (
+from . import statements as _modules
+from .api import Api, NoAccelerator, NotOffered
+from .isolation import CannotImport, Isolated
+from .report import report
+from .rules import RULES
+from .running import Outcome, run
+from .statement import (
     RECORDED_VERSIONS,
     REFERENCE,
     TOPICS,
@@ -26,7 +26,7 @@ from tensorplay_ref.conformance.statement import (
     collect,
     statement,
 )
-from tensorplay_ref.conformance.verdict import Verdict, judge, recorded_version
+from .verdict import Verdict, judge, recorded_version
 
 __all__ = [
     "RECORDED_VERSIONS",

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
-from tensorplay_ref.conformance import (
+from . import (
     RECORDED_VERSIONS,
     REFERENCE,
     TOPICS,

@@ -172,9 +172,9 @@ class Api:
     # Nodes
 
     def node_name(self, node: Any) -> str:
-        """A node's name; TensorPlay has an attribute for it, PyTorch a method."""
+        """A node's name; TensorPlay has an attribute for it, PyTorch a method with C++ names."""
         name = node.name
-        return str(name() if callable(name) else name)
+        return str(name() if callable(name) else name).split("::")[-1]
 
     def next_nodes(self, node: Any) -> list[Any]:
         """The nodes that a node hands its gradients to, None where there is none."""

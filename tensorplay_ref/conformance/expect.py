@@ -1,16 +1,13 @@
-"""Assertions whose messages say what was expected and what was found, and small instruments."""
+"""Assertions whose messages say what was expected and what was found."""
 
 from __future__ import annotations
 
-import gc
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tensorplay_ref.conformance.api import Api, NotOffered
+from .api import Api, NotOffered
 
 
 def equal(
@@ -89,71 +86,3 @@ def _short(values: Any) -> str:
 
 def _line(text: str) -> str:
     return " ".join(text.split())[:300]
-
-
-class Recorder:
-    """A pack/unpack pair that hands tensors through and remembers its calls."""
-
-    def __init__(
-        self,
-        pack: Callable[[Any], Any] = lambda tensor: tensor,
-        unpack: Callable[[Any], Any] = lambda packed: packed,
-    ) -> None:
-        self.packed: list[Any] = []
-        self.unpacked: list[Any] = []
-        self._pack = pack
-        self._unpack = unpack
-
-    def pack(self, tensor: Any) -> Any:
-        """Remember the tensor, then pack it."""
-        self.packed.append(tensor)
-        return self._pack(tensor)
-
-    def unpack(self, packed: Any) -> Any:
-        """Remember the packed object, then unpack it."""
-        self.unpacked.append(packed)
-        return self._unpack(packed)
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """How often pack and unpack ran."""
-        return len(self.packed), len(self.unpacked)
-
-
-class Parcel:
-    """A packed object that can be watched by a weak reference."""
-
-    def __init__(self, content: Any) -> None:
-        self.content = content
-
-
-@contextmanager
-def collector_off() -> Iterator[None]:
-    """Inside, only reference counting frees objects."""
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
-def in_thread(work: Callable[[], Any]) -> Any:
-    """Run in a new thread, wait for it, and return its result or raise its exception."""
-    result: list[Any] = []
-    failure: list[BaseException] = []
-
-    def body() -> None:
-        try:
-            result.append(work())
-        except BaseException as error:
-            failure.append(error)
-
-    thread = threading.Thread(target=body, daemon=True)
-    thread.start()
-    thread.join(20.0)
-    if failure:
-        raise failure[0]
-    if not result:
-        raise AssertionError("the thread did not end within 20 seconds")
-    return result[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorplay_ref.conformance.api import Api
+from .api import Api
 
 
 def square(api: Api) -> Any:

@@ -11,8 +11,8 @@ import threading
 from types import TracebackType
 from typing import Any, Self
 
-from tensorplay_ref.conformance.running import Outcome
-from tensorplay_ref.conformance.statement import Statement
+from .running import Outcome
+from .statement import Statement
 
 
 class CannotImport(Exception):

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from tensorplay_ref.conformance.statement import TOPICS, Statement
-from tensorplay_ref.conformance.verdict import Judgement, Verdict
+from .statement import TOPICS, Statement
+from .verdict import Judgement, Verdict
 
 JUDGEMENTS: Final[tuple[Judgement, ...]] = ("agreed", "differs", "not offered", "FAILS")
 

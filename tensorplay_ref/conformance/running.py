@@ -8,8 +8,8 @@ import warnings
 from dataclasses import dataclass
 from typing import Literal
 
-from tensorplay_ref.conformance.api import Api, NoAccelerator, NotOffered
-from tensorplay_ref.conformance.statement import Statement
+from .api import Api, NoAccelerator, NotOffered
+from .statement import Statement
 
 Status = Literal["agreed", "disagreed", "absent", "no accelerator", "died", "hung"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import pkgutil
 from collections.abc import Callable
@@ -9,8 +10,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Final
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.rules import RULES, Rule
+from .api import Api
+from .rules import RULES, Rule
 
 REFERENCE: Final = "tensorplay_ref"
 
@@ -60,26 +61,7 @@ class Absence:
 
 
 Known = Difference | Absence
-
-
-def torch_2_13(instead: str, *, shows: str) -> Difference:
-    """What PyTorch does instead of the statement."""
-    return Difference("torch", RECORDED_VERSIONS["torch"], instead, shows)
-
-
-def tensorplay_1_0(instead: str, *, shows: str) -> Difference:
-    """What TensorPlay does instead of the statement."""
-    return Difference("tensorplay", RECORDED_VERSIONS["tensorplay"], instead, shows)
-
-
-def torch_lacks(name: str) -> Absence:
-    """A name that PyTorch does not offer."""
-    return Absence("torch", RECORDED_VERSIONS["torch"], name)
-
-
-def tensorplay_lacks(name: str) -> Absence:
-    """A name that TensorPlay does not offer."""
-    return Absence("tensorplay", RECORDED_VERSIONS["tensorplay"], name)
+Check = Callable[[Api], None]
 
 
 @dataclass(frozen=True)
@@ -94,8 +76,8 @@ class Statement:
     topic: str
     rule: Rule
     sentence: str
-    check: Callable[[Api], None]
-    known: tuple[Known, ...]
+    check: Check
+    known: tuple[Known, ...] = ()
 
     def known_about(self, implementation: str) -> Known | None:
         """The recorded difference or absence of an implementation, if there is one."""
@@ -108,32 +90,60 @@ class Statement:
 _registry: dict[str, Statement] = {}
 
 
-def statement(
-    topic: str, rule: Rule, *known: Known
-) -> Callable[[Callable[[Api], None]], Callable[[Api], None]]:
+def statement(topic: str, rule: Rule) -> Callable[[Check], Check]:
     """Register the decorated function as a statement; its docstring is the sentence.
 
-    Raises ``ValueError`` for an unknown topic or rule, a missing sentence, a name that is taken,
-    or two records for one implementation.
+    Raises ``ValueError`` for an unknown topic or rule, a missing sentence, or a name that is taken.
     """
     if topic not in TOPICS:
         raise ValueError(f"unknown topic {topic!r}; the topics are {TOPICS}")
     if rule not in RULES:
         raise ValueError(f"unknown rule {rule!r}; the rules are {tuple(RULES)}")
-    if len({record.implementation for record in known}) != len(known):
-        raise ValueError("one implementation has two records")
 
-    def register(check: Callable[[Api], None]) -> Callable[[Api], None]:
+    def register(check: Check) -> Check:
         name = check.__name__
         sentence = " ".join((check.__doc__ or "").split())
         if not sentence:
             raise ValueError(f"{name} has no sentence")
         if name in _registry:
             raise ValueError(f"two statements are called {name}")
-        _registry[name] = Statement(name, topic, rule, sentence, check, known)
+        _registry[name] = Statement(name, topic, rule, sentence, check)
         return check
 
     return register
+
+
+def torch_2_13(instead: str, *, shows: str) -> Callable[[Check], Check]:
+    """Record what PyTorch does instead of the decorated statement."""
+    return _recorded(Difference("torch", RECORDED_VERSIONS["torch"], instead, shows))
+
+
+def tensorplay_1_0(instead: str, *, shows: str) -> Callable[[Check], Check]:
+    """Record what TensorPlay does instead of the decorated statement."""
+    return _recorded(Difference("tensorplay", RECORDED_VERSIONS["tensorplay"], instead, shows))
+
+
+def torch_lacks(name: str) -> Callable[[Check], Check]:
+    """Record that PyTorch does not offer a name that the decorated statement needs."""
+    return _recorded(Absence("torch", RECORDED_VERSIONS["torch"], name))
+
+
+def tensorplay_lacks(name: str) -> Callable[[Check], Check]:
+    """Record that TensorPlay does not offer a name that the decorated statement needs."""
+    return _recorded(Absence("tensorplay", RECORDED_VERSIONS["tensorplay"], name))
+
+
+def _recorded(record: Known) -> Callable[[Check], Check]:
+    """A decorator that adds a record to a statement, at most one for each implementation."""
+
+    def add(check: Check) -> Check:
+        each = _registry[check.__name__]
+        if each.known_about(record.implementation) is not None:
+            raise ValueError(f"{each.name} has two records about {record.implementation}")
+        _registry[each.name] = dataclasses.replace(each, known=(*each.known, record))
+        return check
+
+    return add
 
 
 def collect(package: ModuleType) -> dict[str, Statement]:

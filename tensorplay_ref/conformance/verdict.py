@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tensorplay_ref.conformance.running import Outcome
-from tensorplay_ref.conformance.statement import (
+from .running import Outcome
+from .statement import (
     RECORDED_VERSIONS,
     REFERENCE,
     Absence,

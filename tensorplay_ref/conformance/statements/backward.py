@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorplay_ref.conformance.api import Api, NotOffered
-from tensorplay_ref.conformance.expect import equal, raises, same, true
-from tensorplay_ref.conformance.functions import product
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api, NotOffered
+from ..expect import equal, raises, same
+from ..functions import product
+from ..statement import statement, tensorplay_1_0, tensorplay_lacks, torch_2_13
 
 TOPIC = "engine and gradients"
 
@@ -81,6 +81,7 @@ def the_given_gradient_is_multiplied_in(api: Api) -> None:
     equal(api, x.grad, [20.0, 400.0])
 
 
+@tensorplay_1_0("is accepted", shows="nothing was raised")
 @statement(TOPIC, "engine")
 def a_given_gradient_must_have_the_shape_of_the_output(api: Api) -> None:
     """backward(gradient) with another shape is an error, and no leaf gets a gradient."""
@@ -96,6 +97,7 @@ def a_tensor_without_a_graph_has_no_backward(api: Api) -> None:
     raises(RuntimeError, lambda: api.constant(2.0).backward(), "does not require grad")
 
 
+@tensorplay_1_0("does nothing and raises nothing", shows="nothing was raised")
 @statement(TOPIC, 11)
 def a_second_backward_is_an_error(api: Api) -> None:
     """A second backward over saved tensors says "a second time" and names retain_graph."""
@@ -104,6 +106,7 @@ def a_second_backward_is_an_error(api: Api) -> None:
     raises(RuntimeError, y.backward, "second time", "retain_graph")
 
 
+@tensorplay_1_0("does nothing and raises nothing", shows="nothing was raised")
 @statement(TOPIC, 11)
 def a_second_backward_over_a_product_is_an_error(api: Api) -> None:
     """A second backward over saved inputs is an error and leaves the gradients alone."""
@@ -114,6 +117,7 @@ def a_second_backward_over_a_product_is_an_error(api: Api) -> None:
     equal(api, x.grad, [4.0])
 
 
+@tensorplay_1_0("does nothing and raises nothing", shows="nothing was raised")
 @statement(TOPIC, 11)
 def a_second_backward_over_a_function_is_an_error(api: Api) -> None:
     """A second backward over a custom Function that reads what it saved is an error."""
@@ -124,6 +128,7 @@ def a_second_backward_over_a_function_is_an_error(api: Api) -> None:
     equal(api, a.grad, [3.0])
 
 
+@tensorplay_1_0("the second gradient is silently missing", shows="nothing was raised")
 @statement(TOPIC, 11)
 def two_losses_over_a_freed_part_are_an_error(api: Api) -> None:
     """When one loss has freed a shared part, the backward of the other is an error."""
@@ -135,6 +140,7 @@ def two_losses_over_a_freed_part_are_an_error(api: Api) -> None:
     equal(api, x.grad, [4.0])
 
 
+@tensorplay_1_0("the gradient is silently missing", shows="nothing was raised")
 @statement(TOPIC, 11)
 def a_new_operation_on_a_freed_result_is_an_error_in_backward(api: Api) -> None:
     """What is computed from a result whose graph was freed cannot be differentiated."""
@@ -145,6 +151,7 @@ def a_new_operation_on_a_freed_result_is_an_error_in_backward(api: Api) -> None:
     equal(api, x.grad, [4.0])
 
 
+@tensorplay_1_0("the second walk adds nothing", shows="found [2.]")
 @statement(TOPIC, 11)
 def a_graph_that_saved_nothing_can_be_walked_again(api: Api) -> None:
     """A graph without saved tensors is walked a second time without retain_graph."""
@@ -175,6 +182,7 @@ def create_graph_keeps_the_graph_too(api: Api) -> None:
     equal(api, x.grad, [8.0])
 
 
+@tensorplay_1_0("gives a wrong second derivative", shows="nothing was raised")
 @statement(TOPIC, 11)
 def create_graph_without_retaining_frees_the_first_graph(api: Api) -> None:
     """With create_graph=True and retain_graph=False the second derivative is refused, not wrong."""
@@ -201,6 +209,7 @@ def several_outputs_take_their_gradients(api: Api) -> None:
     equal(api, x.grad, [12.0, 24.0])
 
 
+@torch_2_13("ignores the surplus", shows="nothing was raised")
 @statement(TOPIC, "bad input")
 def as_many_gradients_as_outputs_are_needed(api: Api) -> None:
     """autograd.backward with one gradient too many is an error."""
@@ -210,6 +219,7 @@ def as_many_gradients_as_outputs_are_needed(api: Api) -> None:
     same(x.grad, None, "x.grad")
 
 
+@tensorplay_lacks("autograd.backward(inputs=)")
 @statement(TOPIC, "engine")
 def backward_can_be_limited_to_inputs(api: Api) -> None:
     """backward(inputs=[a]) gives a gradient to a only."""
@@ -219,6 +229,7 @@ def backward_can_be_limited_to_inputs(api: Api) -> None:
     same(b.grad, None, "the gradient of b")
 
 
+@tensorplay_lacks("Tensor.backward(inputs=)")
 @statement(TOPIC, "engine")
 def a_tensors_own_backward_can_be_limited_to_inputs(api: Api) -> None:
     """y.backward(inputs=[h]) reaches an intermediate and gives it a gradient."""

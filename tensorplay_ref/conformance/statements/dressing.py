@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import equal, same, true
-from tensorplay_ref.conformance.functions import exponential, square
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api
+from ..expect import equal, same, true
+from ..functions import exponential, square
+from ..statement import statement, tensorplay_1_0
 
 TOPIC = "hooks: unpacking"
 
@@ -29,6 +29,7 @@ def _second_derivative(
     return api.grad(first.sum(), x)[0]
 
 
+@tensorplay_1_0("the unpacked tensor has lost its history", shows="does not require grad")
 @statement(TOPIC, 9)
 def a_detaching_pack_serves_second_derivatives(api: Api) -> None:
     """With a pack that detaches, the second derivative of x**3 at 2 is 12."""
@@ -47,6 +48,7 @@ def a_copying_pack_serves_second_derivatives(api: Api) -> None:
     equal(api, found, [12.0], "the second derivative")
 
 
+@tensorplay_1_0("the unpacked tensor has lost its history", shows="does not require grad")
 @statement(TOPIC, 9)
 def an_array_serves_second_derivatives(api: Api) -> None:
     """With values that went through NumPy, the second derivative of x**3 at 2 is 12."""
@@ -56,6 +58,7 @@ def an_array_serves_second_derivatives(api: Api) -> None:
     equal(api, found, [12.0], "the second derivative")
 
 
+@tensorplay_1_0("the unpacked tensor has lost its history", shows="does not require grad")
 @statement(TOPIC, 9)
 def a_saved_output_from_an_array_serves_second_derivatives(api: Api) -> None:
     """With exp's output gone through NumPy, the second derivative of exp at 0 is 1."""
@@ -65,6 +68,7 @@ def a_saved_output_from_an_array_serves_second_derivatives(api: Api) -> None:
     equal(api, found, [1.0], "the second derivative")
 
 
+@tensorplay_1_0("the unpacked tensor has lost its history", shows="does not require grad")
 @statement(TOPIC, 9)
 def a_function_is_differentiated_twice_through_an_array(api: Api) -> None:
     """A custom Function whose input went through NumPy has the second derivative 2."""
@@ -74,6 +78,7 @@ def a_function_is_differentiated_twice_through_an_array(api: Api) -> None:
     equal(api, found, [2.0], "the second derivative")
 
 
+@tensorplay_1_0("the unpacked tensor has lost its history", shows="does not require grad")
 @statement(TOPIC, 9)
 def a_functions_saved_output_is_differentiated_twice(api: Api) -> None:
     """A custom Function that saves its output through NumPy is differentiated twice rightly."""
@@ -83,6 +88,7 @@ def a_functions_saved_output_is_differentiated_twice(api: Api) -> None:
     equal(api, found, [np.exp(0.5)], "the second derivative")
 
 
+@tensorplay_1_0("silently loses a term", shows="found [40.]")
 @statement(TOPIC, 9)
 def no_term_is_lost_when_hooked_and_plain_operations_mix(api: Api) -> None:
     """x * x under a detaching pack, times x * x without, is x**4: second derivative 48 at 2."""
@@ -95,6 +101,7 @@ def no_term_is_lost_when_hooked_and_plain_operations_mix(api: Api) -> None:
     equal(api, second, [48.0], "the second derivative")
 
 
+@tensorplay_1_0("the unpacked tensor has lost its history", shows="does not require grad")
 @statement(TOPIC, 9)
 def third_derivatives_pass_through_hooks(api: Api) -> None:
     """Through values kept as arrays the third derivative of x**4 at 2 is 48."""
@@ -107,6 +114,7 @@ def third_derivatives_pass_through_hooks(api: Api) -> None:
     equal(api, third, [48.0], "the third derivative")
 
 
+@tensorplay_1_0("differentiates through unpack", shows="found [20.]")
 @statement(TOPIC, 9)
 def the_arithmetic_of_unpack_leaves_no_history(api: Api) -> None:
     """What unpack computes with grad on is not differentiated: only the saved edge counts."""
@@ -119,6 +127,7 @@ def the_arithmetic_of_unpack_leaves_no_history(api: Api) -> None:
     equal(api, second, [2.0], "the second derivative")
 
 
+@tensorplay_1_0("differentiates through the foreign history", shows="the stranger got a gradient")
 @statement(TOPIC, 9)
 def a_foreign_history_is_dropped(api: Api) -> None:
     """When unpack returns a tensor computed from another leaf, that leaf gets no gradient."""
@@ -133,6 +142,7 @@ def a_foreign_history_is_dropped(api: Api) -> None:
     equal(api, x.grad, [2.0], "the second derivative")
 
 
+@tensorplay_1_0("takes what unpack returned as it is", shows="found ([5.0], True)")
 @statement(TOPIC, 9)
 def a_saved_constant_stays_constant(api: Api) -> None:
     """A constant factor unpacks as a constant, even if unpack returns what requires grad."""
@@ -144,6 +154,7 @@ def a_saved_constant_stays_constant(api: Api) -> None:
     same((api.array(first).tolist(), first.requires_grad), ([5.0], False), "value, requires_grad")
 
 
+@tensorplay_1_0("takes what unpack returned as it is", shows="found [False, False]")
 @statement(TOPIC, 9)
 def an_unpacked_input_requires_grad_as_the_input_did(api: Api) -> None:
     """Read under hooks that detach, a saved leaf requires grad and a saved constant does not."""
@@ -164,6 +175,7 @@ def an_unpacked_input_requires_grad_as_the_input_did(api: Api) -> None:
     same(found, [True, False], "requires_grad of the saved leaf and the saved constant")
 
 
+@tensorplay_1_0("takes what unpack returned as it is", shows="read back is None")
 @statement(TOPIC, 9)
 def an_unpacked_intermediate_has_its_grad_fn(api: Api) -> None:
     """Read under hooks that detach, a saved result of an operation has that operation's node."""
@@ -184,6 +196,7 @@ def an_unpacked_intermediate_has_its_grad_fn(api: Api) -> None:
     true(found[0] is not None and found[0] is h.grad_fn, f"the node read back is {found[0]}")
 
 
+@tensorplay_1_0("every output of a Function has number 0", shows="found [0, 0]")
 @statement(TOPIC, 9)
 def each_saved_output_keeps_its_number(api: Api) -> None:
     """Two saved outputs of one Function read back as output 0 and output 1 of its node."""
@@ -206,6 +219,7 @@ def each_saved_output_keeps_its_number(api: Api) -> None:
     equal(api, x.grad, [5.0])
 
 
+@tensorplay_1_0("silently loses a term", shows="found [96.]")
 @statement(TOPIC, 9)
 def second_derivatives_reach_the_right_output(api: Api) -> None:
     """Two outputs saved as arrays, a = x**2 and b = x**3: d2(a*b)/dx2 by their own edges is 160."""

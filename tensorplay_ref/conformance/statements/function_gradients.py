@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import equal, raises, same, true
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api
+from ..expect import equal, raises, same, true
+from ..statement import statement, tensorplay_1_0, torch_2_13
 
 TOPIC = "Function and ctx"
 
@@ -44,6 +44,7 @@ def surplus_nones_are_allowed(api: Api) -> None:
     equal(api, x.grad, [2.0])
 
 
+@tensorplay_1_0("becomes the gradient", shows="nothing was raised")
 @statement(TOPIC, "Function")
 def a_gradient_of_the_wrong_shape_is_an_error(api: Api) -> None:
     """A gradient of shape (3,) for an input of shape (2,) is an error that names both shapes."""
@@ -55,6 +56,7 @@ def a_gradient_of_the_wrong_shape_is_an_error(api: Api) -> None:
     true(x.grad is None, "x got a gradient")
 
 
+@tensorplay_1_0("becomes the gradient", shows="nothing was raised")
 @statement(TOPIC, "Function")
 def a_gradient_that_would_broadcast_is_an_error(api: Api) -> None:
     """A gradient of shape (1,) for an input of shape (2,) is an error."""
@@ -102,6 +104,7 @@ def a_gradient_for_a_constant_is_dropped(api: Api) -> None:
     true(c.grad is None, "the constant got a gradient")
 
 
+@tensorplay_1_0("drops it", shows="nothing was raised")
 @statement(TOPIC, "Function")
 def a_gradient_for_a_number_is_an_error(api: Api) -> None:
     """A gradient other than None for an argument that is no tensor is an error."""
@@ -170,6 +173,7 @@ def one_tensor_for_two_arguments_gets_both_gradients(api: Api) -> None:
     equal(api, x.grad, [8.0])
 
 
+@torch_2_13("does not look into lists", shows="does not require grad")
 @statement(TOPIC, "Function")
 def tensors_in_a_list_are_differentiated(api: Api) -> None:
     """Tensors inside a list argument get gradients, one slot for each."""
@@ -184,6 +188,7 @@ def tensors_in_a_list_are_differentiated(api: Api) -> None:
     equal(api, b.grad, [7.0], "the gradient of b")
 
 
+@torch_2_13("does not look into dicts", shows="does not require grad")
 @statement(TOPIC, "Function")
 def tensors_in_a_dict_are_differentiated(api: Api) -> None:
     """Tensors inside a dict argument get gradients, in the order of the dict."""
@@ -198,6 +203,7 @@ def tensors_in_a_dict_are_differentiated(api: Api) -> None:
     equal(api, b.grad, [7.0], "the gradient of b")
 
 
+@torch_2_13("does not look into tuples", shows="(expected 2, got 3)")
 @statement(TOPIC, "Function")
 def tensors_in_a_tuple_are_counted_flat(api: Api) -> None:
     """needs_input_grad has one entry for each tensor inside a tuple argument."""
@@ -213,6 +219,7 @@ def tensors_in_a_tuple_are_counted_flat(api: Api) -> None:
     same(seen, [(True, False, True)], "needs_input_grad")
 
 
+@torch_2_13("takes no keyword arguments", shows="unexpected keyword argument")
 @statement(TOPIC, "Function")
 def keyword_arguments_take_no_gradient_slot(api: Api) -> None:
     """A keyword argument reaches forward and takes no place among the gradients."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import equal, raises, same, true
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api
+from ..expect import equal, raises, same, true
+from ..statement import statement, tensorplay_1_0, tensorplay_lacks, torch_2_13
 
 TOPIC = "Function and ctx"
 
@@ -43,6 +43,7 @@ def outputs_that_are_no_tensors_pass_through(api: Api) -> None:
     same(seen, [(None, None)], "their gradients")
 
 
+@torch_2_13("does not look into a list of outputs", shows="do not require grad")
 @statement(TOPIC, "Function")
 def a_list_of_outputs_is_differentiated(api: Api) -> None:
     """Tensors that forward returns in a list are differentiated like those in a tuple."""
@@ -56,6 +57,7 @@ def a_list_of_outputs_is_differentiated(api: Api) -> None:
     equal(api, x.grad, [5.0])
 
 
+@tensorplay_1_0("it requires grad", shows="found (True, True)")
 @statement(TOPIC, "Function")
 def an_integer_output_does_not_require_grad(api: Api) -> None:
     """An integer output of a Function does not require grad."""
@@ -67,6 +69,7 @@ def an_integer_output_does_not_require_grad(api: Api) -> None:
     same((y.requires_grad, index.requires_grad), (True, False), "requires_grad")
 
 
+@tensorplay_1_0("returns the leaf, which becomes a result", shows="the input itself")
 @statement(TOPIC, "Function")
 def returning_an_input_leaves_the_input_alone(api: Api) -> None:
     """A forward that returns its input gives a new tensor; the caller's leaf stays a leaf."""
@@ -78,6 +81,7 @@ def returning_an_input_leaves_the_input_alone(api: Api) -> None:
     equal(api, x.grad, [3.0])
 
 
+@tensorplay_1_0("outputs are leaves in forward, so marking fails", shows="Only non-leaf tensors")
 @statement(TOPIC, "Function")
 def a_marked_output_does_not_require_grad(api: Api) -> None:
     """An output given to mark_non_differentiable does not require grad; the others do."""
@@ -95,6 +99,7 @@ def a_marked_output_does_not_require_grad(api: Api) -> None:
     equal(api, x.grad, [2.0])
 
 
+@tensorplay_1_0("outputs are leaves in forward, so marking fails", shows="Only non-leaf tensors")
 @statement(TOPIC, "Function")
 def a_marked_output_has_a_zero_gradient(api: Api) -> None:
     """The gradient of an output that was marked as non-differentiable arrives as zeros."""
@@ -146,6 +151,7 @@ def marking_dirty_counts_as_a_write(api: Api) -> None:
     raises(RuntimeError, lambda: y.sum().backward(), "inplace")
 
 
+@tensorplay_1_0("the leaf becomes a result", shows="nothing was raised")
 @statement(TOPIC, "Function")
 def a_leaf_cannot_be_dirty(api: Api) -> None:
     """Changing a leaf that requires grad in a Function and marking it dirty is an error."""
@@ -154,6 +160,7 @@ def a_leaf_cannot_be_dirty(api: Api) -> None:
     same((x.is_leaf, x.grad_fn is None), (True, True), "is_leaf, no grad_fn")
 
 
+@tensorplay_1_0("is accepted", shows="nothing was raised")
 @statement(TOPIC, "Function")
 def a_dirty_input_must_be_returned(api: Api) -> None:
     """Marking an input dirty and not returning it is an error."""
@@ -196,6 +203,7 @@ def a_hook_on_the_node_can_replace_the_gradients(api: Api) -> None:
     equal(api, x.grad, [300.0])
 
 
+@tensorplay_lacks("a handle to remove a hook")
 @statement(TOPIC, "Function")
 def a_hook_on_the_node_can_be_removed(api: Api) -> None:
     """ctx.register_hook returns a handle, and remove() takes the hook off."""
@@ -212,6 +220,7 @@ def a_hook_on_the_node_can_be_removed(api: Api) -> None:
     same(seen, [], "calls of the removed hook")
 
 
+@tensorplay_1_0("the tuple is inside another tuple", shows="can't multiply sequence")
 @statement(TOPIC, "Function")
 def a_prehook_on_the_node_sees_and_replaces_grad_outputs(api: Api) -> None:
     """A prehook registered on the ctx gets the tuple of grad_outputs and may replace it."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import equal, raises, same, true
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api
+from ..expect import equal, raises, same, true
+from ..statement import statement, tensorplay_1_0
 
 TOPIC = "versions and in-place"
 
@@ -42,6 +42,7 @@ def in_place_arithmetic_is_recorded(api: Api) -> None:
         equal(api, _gradient(api, change, [2.0]), [expected])
 
 
+@tensorplay_1_0("gives the name another object over the same memory", shows="made another tensor")
 @statement(TOPIC, "in place")
 def augmented_assignment_is_recorded(api: Api) -> None:
     """h += c and h *= c on an intermediate are in-place operations and are differentiated."""
@@ -55,6 +56,7 @@ def augmented_assignment_is_recorded(api: Api) -> None:
     equal(api, x.grad, [3.0])
 
 
+@tensorplay_1_0("is not recorded", shows="found [1., 1.]")
 @statement(TOPIC, "in place")
 def zeroing_cuts_the_gradient(api: Api) -> None:
     """After h.zero_() or h.fill_(7) nothing flows back to where h came from."""
@@ -62,6 +64,7 @@ def zeroing_cuts_the_gradient(api: Api) -> None:
         equal(api, _gradient(api, change, [2.0, 3.0]), [0.0, 0.0])
 
 
+@tensorplay_1_0("is not recorded", shows="found None")
 @statement(TOPIC, "in place")
 def copying_redirects_the_gradient(api: Api) -> None:
     """After h.copy_(w) the gradient goes to w and not to where h came from."""
@@ -73,6 +76,7 @@ def copying_redirects_the_gradient(api: Api) -> None:
     equal(api, x.grad, [0.0], "the gradient of x")
 
 
+@tensorplay_1_0("is not recorded", shows="found [1., 1.]")
 @statement(TOPIC, "in place")
 def an_assigned_constant_cuts_its_element(api: Api) -> None:
     """After h[0] = 10 the gradient of that element is 0 and of the others as before."""
@@ -83,6 +87,7 @@ def an_assigned_constant_cuts_its_element(api: Api) -> None:
     equal(api, _gradient(api, change, [2.0, 3.0]), [0.0, 1.0])
 
 
+@tensorplay_1_0("is not recorded", shows="found None")
 @statement(TOPIC, "in place")
 def an_assigned_tensor_gets_the_gradient_of_its_element(api: Api) -> None:
     """After h[0] = w the gradient of that element goes to w."""
@@ -94,18 +99,21 @@ def an_assigned_tensor_gets_the_gradient_of_its_element(api: Api) -> None:
     equal(api, x.grad, [0.0, 11.0], "the gradient of x")
 
 
+@tensorplay_1_0("is not recorded", shows="found [1., 1.]")
 @statement(TOPIC, "in place")
 def in_place_exp_is_recorded(api: Api) -> None:
     """h.exp_() is differentiated, with the new value of h as the derivative."""
     equal(api, _gradient(api, lambda h: h.exp_(), [0.0, 1.0]), [1.0, np.e])
 
 
+@tensorplay_1_0("is not recorded", shows="found [1.]")
 @statement(TOPIC, "in place")
 def in_place_negation_is_recorded(api: Api) -> None:
     """h.neg_() is differentiated."""
     equal(api, _gradient(api, lambda h: h.neg_(), [2.0]), [-1.0])
 
 
+@tensorplay_1_0("tanh_ and sigmoid_ are not recorded", shows="found [1., 1.]")
 @statement(TOPIC, "in place")
 def in_place_activations_are_recorded(api: Api) -> None:
     """h.relu_(), h.tanh_() and h.sigmoid_() are differentiated."""
@@ -117,6 +125,7 @@ def in_place_activations_are_recorded(api: Api) -> None:
         equal(api, _gradient(api, change, [-1.0, 2.0]), expected)
 
 
+@tensorplay_1_0("are not recorded", shows="found [1.]")
 @statement(TOPIC, "in place")
 def in_place_roots_and_clamps_are_recorded(api: Api) -> None:
     """h.sqrt_() and h.clamp_(0, 3) are differentiated."""
@@ -167,6 +176,7 @@ def a_write_to_a_transposed_view_lands_in_the_base(api: Api) -> None:
     equal(api, x.grad, [[10.0, 1.0], [10.0, 1.0]])
 
 
+@tensorplay_1_0("uses the new value", shows="found [-0.75]")
 @statement(TOPIC, "in place")
 def an_in_place_division_uses_the_old_value(api: Api) -> None:
     """The gradient of w in h.div_(w) is -h / w**2 with h as it was before."""
@@ -176,6 +186,7 @@ def an_in_place_division_uses_the_old_value(api: Api) -> None:
     equal(api, w.grad, [-1.5])
 
 
+@tensorplay_1_0("the first derivative is wrong already", shows="found [16.]")
 @statement(TOPIC, "in place")
 def an_in_place_product_is_differentiable_twice(api: Api) -> None:
     """With h = x * x and h.mul_(x) the second derivative of x**3 at 2 is 12."""
@@ -188,6 +199,7 @@ def an_in_place_product_is_differentiable_twice(api: Api) -> None:
     equal(api, second, [12.0], "the second derivative")
 
 
+@tensorplay_1_0("zero_ is accepted", shows="nothing was raised")
 @statement(TOPIC, "in place")
 def a_leaf_that_requires_grad_refuses_writes(api: Api) -> None:
     """An in-place operation on a leaf that requires grad is an error, and writes nothing."""
@@ -198,6 +210,7 @@ def a_leaf_that_requires_grad_refuses_writes(api: Api) -> None:
     same((x._version, x.is_leaf), (0, True), "version, is_leaf")
 
 
+@tensorplay_1_0("is accepted", shows="nothing was raised")
 @statement(TOPIC, "in place")
 def a_leaf_that_requires_grad_refuses_assignment(api: Api) -> None:
     """x[0] = 3 on a leaf that requires grad is an error, and writes nothing."""
@@ -229,6 +242,7 @@ def a_leaf_may_be_written_under_no_grad(api: Api) -> None:
     same((w.is_leaf, w.requires_grad), (True, True), "is_leaf, requires_grad")
 
 
+@tensorplay_1_0("uses the new value", shows="found [6.]")
 @statement(TOPIC, "in place")
 def a_constant_written_with_a_variable_joins_the_graph(api: Api) -> None:
     """A constant that is multiplied in place by a leaf requires grad from then on."""

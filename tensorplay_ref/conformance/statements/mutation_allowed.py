@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import equal, raises
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api
+from ..expect import equal, raises
+from ..statement import statement, tensorplay_lacks, torch_2_13
 
 TOPIC = "versions and in-place"
 
 
+@tensorplay_lacks("autograd.graph.allow_mutation_on_saved_tensors")
 @statement(TOPIC, "beside the seed")
 def mutation_can_be_allowed(api: Api) -> None:
     """Inside allow_mutation_on_saved_tensors a saved value may change: the old one is used."""
@@ -22,6 +23,7 @@ def mutation_can_be_allowed(api: Api) -> None:
     equal(api, x.grad, [4.0, 6.0])
 
 
+@tensorplay_lacks("autograd.graph.allow_mutation_on_saved_tensors")
 @statement(TOPIC, "beside the seed")
 def mutation_through_a_view_is_allowed(api: Api) -> None:
     """A write through a view of a saved value is allowed as well."""
@@ -35,6 +37,7 @@ def mutation_through_a_view_is_allowed(api: Api) -> None:
     equal(api, x.grad, [4.0, 6.0])
 
 
+@tensorplay_lacks("autograd.graph.allow_mutation_on_saved_tensors")
 @statement(TOPIC, "beside the seed")
 def several_mutations_keep_the_values_apart(api: Api) -> None:
     """Values saved before and after a write are each used where they were saved."""
@@ -51,6 +54,7 @@ def several_mutations_keep_the_values_apart(api: Api) -> None:
     equal(api, x.grad, [44.0])
 
 
+@tensorplay_lacks("autograd.graph.allow_mutation_on_saved_tensors")
 @statement(TOPIC, "beside the seed")
 def allowing_mutation_does_not_nest(api: Api) -> None:
     """Entering allow_mutation_on_saved_tensors inside itself is an error."""
@@ -59,6 +63,8 @@ def allowing_mutation_does_not_nest(api: Api) -> None:
         raises(RuntimeError, inner.__enter__, "nested")
 
 
+@torch_2_13("the refused entry ends the outer context", shows="Trying to backward outside")
+@tensorplay_lacks("autograd.graph.allow_mutation_on_saved_tensors")
 @statement(TOPIC, "beside the seed")
 def a_refused_nesting_leaves_the_outer_context_working(api: Api) -> None:
     """After a refused inner entry the outer context still allows mutation and backward."""
@@ -73,6 +79,7 @@ def a_refused_nesting_leaves_the_outer_context_working(api: Api) -> None:
     equal(api, x.grad, [4.0])
 
 
+@tensorplay_lacks("autograd.graph.allow_mutation_on_saved_tensors")
 @statement(TOPIC, "beside the seed")
 def a_backward_outside_the_allowance_is_refused(api: Api) -> None:
     """A graph recorded inside allow_mutation_on_saved_tensors is not walked outside of it."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import Recorder, equal, raises, same, true
-from tensorplay_ref.conformance.functions import exponential, product, square
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api
+from ..expect import equal, raises, same, true
+from ..functions import exponential, product, square
+from ..instruments import Recorder
+from ..statement import statement, tensorplay_1_0, torch_2_13
 
 TOPIC = "save_on_cpu"
 
@@ -21,6 +22,7 @@ def save_on_cpu_has_two_parameters(api: Api) -> None:
     same(found, [("pin_memory", False), ("device_type", "cuda")], "parameters and defaults")
 
 
+@torch_2_13("exports it from autograd.graph only", shows="exports None")
 @statement(TOPIC, 13)
 def autograd_exports_save_on_cpu(api: Api) -> None:
     """Where autograd exports the hooks, it exports save_on_cpu of its graph module too."""
@@ -63,6 +65,8 @@ def a_host_tensor_is_kept_without_a_copy(api: Api) -> None:
     same(shared, [True], "shares memory")
 
 
+@torch_2_13("gives the gradient of the changed value", shows="nothing was raised")
+@tensorplay_1_0("gives the gradient of the changed value", shows="nothing was raised")
 @statement(TOPIC, 10)
 def a_host_tensor_written_to_after_saving_is_an_error(api: Api) -> None:
     """A host tensor kept by save_on_cpu and then changed in place is an error in backward."""
@@ -76,6 +80,8 @@ def a_host_tensor_written_to_after_saving_is_an_error(api: Api) -> None:
     true(x.grad is None, "x got a gradient")
 
 
+@torch_2_13("gives the gradient of the changed value", shows="nothing was raised")
+@tensorplay_1_0("gives the gradient of the changed value", shows="nothing was raised")
 @statement(TOPIC, 10)
 def a_host_tensor_written_to_in_a_function_is_an_error(api: Api) -> None:
     """The check holds for what a custom Function saved under save_on_cpu."""
@@ -168,6 +174,7 @@ def pinning_on_the_host_changes_no_gradient(api: Api) -> None:
     equal(api, x.grad, [6.0])
 
 
+@tensorplay_1_0("is a function", shows="not a subclass")
 @statement(TOPIC, 2)
 def save_on_cpu_is_a_pair_of_hooks(api: Api) -> None:
     """save_on_cpu is a subclass of saved_tensors_hooks."""
@@ -176,6 +183,7 @@ def save_on_cpu_is_a_pair_of_hooks(api: Api) -> None:
     true(both and issubclass(derived, base), "save_on_cpu is not a subclass")
 
 
+@tensorplay_1_0("is a generator, which runs once", shows="_GeneratorContextManager")
 @statement(TOPIC, 2)
 def save_on_cpu_can_be_used_again(api: Api) -> None:
     """One save_on_cpu object can be entered again after it was left."""
@@ -188,6 +196,7 @@ def save_on_cpu_can_be_used_again(api: Api) -> None:
     equal(api, gradient, [6.0])
 
 
+@torch_2_13("has no __call__", shows="no decorator")
 @statement(TOPIC, 2)
 def save_on_cpu_is_a_decorator(api: Api) -> None:
     """A save_on_cpu object decorates a function."""

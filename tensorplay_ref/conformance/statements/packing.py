@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import Recorder, equal, same, true
-from tensorplay_ref.conformance.functions import product, square
-from tensorplay_ref.conformance.statement import statement, torch_2_13
+from ..api import Api
+from ..expect import equal, same, true
+from ..functions import product, square
+from ..instruments import Recorder
+from ..statement import statement, tensorplay_1_0, torch_2_13
 
 TOPIC = "hooks: packing"
 
@@ -61,11 +62,8 @@ def save_for_backward_packs_in_argument_order(api: Api) -> None:
     same([tensor.item() for tensor in recorder.packed], [2.0, 5.0], "values in order of packing")
 
 
-@statement(
-    TOPIC,
-    5,
-    torch_2_13("packs after forward has returned", shows="found ['saving', 'saved', 'packed 3.0']"),
-)
+@torch_2_13("packs after forward has returned", shows="found ['saving', 'saved', 'packed 3.0']")
+@statement(TOPIC, 5)
 def save_for_backward_packs_at_once(api: Api) -> None:
     """A custom Function packs inside save_for_backward, before the next line of forward runs."""
     events: list[str] = []
@@ -85,9 +83,8 @@ def save_for_backward_packs_at_once(api: Api) -> None:
     same(events, ["saving", "packed 3.0", "saved"], "events")
 
 
-@statement(
-    TOPIC, 5, torch_2_13("packs the last set only, after forward", shows="expected 3, found 2")
-)
+@torch_2_13("packs the last set only, after forward", shows="expected 3, found 2")
+@statement(TOPIC, 5)
 def saving_twice_packs_both_sets(api: Api) -> None:
     """Each call of save_for_backward packs its tensors, though only the last set is kept."""
     recorder = Recorder()
@@ -102,9 +99,8 @@ def saving_twice_packs_both_sets(api: Api) -> None:
     same(len(recorder.packed), 3, "packs")
 
 
-@statement(
-    TOPIC, 5, torch_2_13("uses the pair that is active after forward", shows="expected [1, 0]")
-)
+@torch_2_13("uses the pair that is active after forward", shows="expected [1, 0]")
+@statement(TOPIC, 5)
 def hooks_opened_inside_forward_are_used(api: Api) -> None:
     """A pair opened inside forward around save_for_backward is the one that packs."""
     inner, outer = Recorder(), Recorder()
@@ -119,6 +115,7 @@ def hooks_opened_inside_forward_are_used(api: Api) -> None:
     same([len(inner.packed), len(outer.packed)], [1, 0], "packs by the inner and the outer pair")
 
 
+@tensorplay_1_0("makes a new wrapper object for pack", shows="another object than x")
 @statement(TOPIC, 6)
 def pack_of_a_built_in_input_gets_the_tensor_itself(api: Api) -> None:
     """For an input of a built-in operation pack gets the very tensor object of the caller."""
@@ -151,6 +148,7 @@ def a_packed_input_keeps_its_history(api: Api) -> None:
     true(packed.grad_fn is h.grad_fn, "the packed input has another grad_fn")
 
 
+@torch_2_13("gives pack the output itself, with its history", shows="found [(True, False)]")
 @statement(TOPIC, 6)
 def a_packed_output_is_a_detached_alias(api: Api) -> None:
     """For an output pack gets a detached tensor that shares the output's memory."""
@@ -167,6 +165,8 @@ def a_packed_output_is_a_detached_alias(api: Api) -> None:
     true(api.same_memory(recorder.packed[0], y), "the packed output has memory of its own")
 
 
+@torch_2_13("gives pack the output itself", shows="pack got the output itself")
+@tensorplay_1_0("the alias becomes the output itself later", shows="found (True, False)")
 @statement(TOPIC, 6)
 def a_packed_output_stays_detached(api: Api) -> None:
     """The alias of an output that pack got does not become the output after the operation."""

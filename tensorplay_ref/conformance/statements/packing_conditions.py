@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import Recorder, equal, same, true
-from tensorplay_ref.conformance.functions import product, square
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api
+from ..expect import equal, same, true
+from ..functions import square
+from ..instruments import Recorder
+from ..statement import statement, tensorplay_1_0
 
 TOPIC = "hooks: packing"
 
 
+@tensorplay_1_0("grad is on in pack of a built-in operation", shows="found [True, False]")
 @statement(TOPIC, 5)
 def pack_runs_with_grad_off(api: Api) -> None:
     """pack runs with grad off, though the operation that saves is being recorded."""
@@ -42,6 +44,7 @@ def grad_mode_is_on_again_after_pack(api: Api) -> None:
     true((y * 2.0).requires_grad, "the next operation is not recorded")
 
 
+@tensorplay_1_0("pack calls itself until the stack is full", shows="pack calls itself")
 @statement(TOPIC, 5)
 def operations_inside_pack_do_not_pack(api: Api) -> None:
     """An operation inside pack is not recorded, so pack does not call itself."""
@@ -59,6 +62,7 @@ def operations_inside_pack_do_not_pack(api: Api) -> None:
     same(len(calls), 1, "calls of pack")
 
 
+@tensorplay_1_0("records what pack computes", shows="found True")
 @statement(TOPIC, 5)
 def what_pack_computes_carries_no_graph(api: Api) -> None:
     """A tensor that pack computes from its argument does not require grad."""
@@ -79,6 +83,7 @@ def nothing_is_packed_by_built_in_operations_under_no_grad(api: Api) -> None:
     same((recorder.counts, y.requires_grad), ((0, 0), False), "calls, requires_grad of the result")
 
 
+@tensorplay_1_0("packs", shows="found ((1, 0), False)")
 @statement(TOPIC, 5)
 def nothing_is_packed_by_a_function_under_no_grad(api: Api) -> None:
     """Under no_grad a custom Function packs nothing, though it calls save_for_backward."""
@@ -99,6 +104,7 @@ def nothing_is_packed_for_constants_by_built_in_operations(api: Api) -> None:
     same(recorder.counts, (0, 0), "calls of pack and unpack")
 
 
+@tensorplay_1_0("packs", shows="found (1, 0)")
 @statement(TOPIC, 5)
 def nothing_is_packed_for_constants_by_a_function(api: Api) -> None:
     """A custom Function packs nothing when no input requires grad."""
@@ -178,88 +184,6 @@ def empty_tensors_are_packed_like_others(api: Api) -> None:
 
 
 @statement(TOPIC, 5)
-def an_operation_that_fails_packs_nothing(api: Api) -> None:
-    """Built-in operations pack after the result exists: a product of unfit shapes packs nothing."""
-    recorder = Recorder()
-    a, b = api.leaf([[1.0, 2.0]]), api.leaf([[1.0, 2.0]])
-    with api.hooks(recorder.pack, recorder.unpack):
-        try:
-            a.mm(b)
-        except (RuntimeError, ValueError):
-            pass
-        else:
-            raise AssertionError("shapes (1, 2) and (1, 2) were multiplied")
-    same(recorder.counts, (0, 0), "calls of pack and unpack")
-
-
-@statement(TOPIC, 5)
-def an_in_place_operation_packs_before_it_writes(api: Api) -> None:
-    """An in-place operation packs what it needs before it writes: h.mul_(w) saves the old h."""
-    copies: list[list[float]] = []
-
-    def pack(tensor: Any) -> Any:
-        copies.append(tensor.detach().tolist())
-        return tensor.detach().clone()
-
-    h, w = api.leaf([2.0]) * 1.0, api.leaf([5.0])
-    with api.hooks(pack, lambda packed: packed):
-        h.mul_(w)
-    same(sorted(copies), [[2.0], [5.0]], "values given to pack")
-    h.sum().backward()
-    equal(api, w.grad, [2.0])
-
-
-@statement(TOPIC, 5)
-def in_place_division_packs_the_old_numerator(api: Api) -> None:
-    """h.div_(w) saves h as it was before: the gradient of w is -h / w**2 with the old h."""
-    h, w = api.leaf([6.0]) * 1.0, api.leaf([2.0])
-    with api.hooks(lambda tensor: tensor.detach().clone(), lambda packed: packed):
-        h.div_(w)
-    h.sum().backward()
-    equal(api, w.grad, [-1.5])
-
-
-@statement(TOPIC, 5)
-def a_plain_backward_packs_nothing(api: Api) -> None:
-    """A backward without create_graph inside the context records nothing, so packs nothing."""
-    x = api.leaf([2.0, 3.0])
-    y = product(api).apply(x, x.exp()).sum()
-    recorder = Recorder()
-    with api.hooks(recorder.pack, recorder.unpack):
-        y.backward()
-    same(recorder.counts, (0, 0), "calls of pack and unpack")
-
-
-@statement(TOPIC, 12)
-def a_backward_that_creates_a_graph_packs(api: Api) -> None:
-    """What a backward with create_graph saves goes through the pair that is active then."""
-    x = api.leaf([2.0, 3.0])
-    y = (x * x * x).sum()
-    recorder = Recorder(lambda tensor: tensor.detach().clone())
-    with api.hooks(recorder.pack, recorder.unpack):
-        (first,) = api.grad(y, x, create_graph=True)
-    true(len(recorder.packed) > 0, "nothing was packed by the backward")
-    same(len(recorder.unpacked), 0, "calls of unpack before the second backward")
-    (second,) = api.grad(first.sum(), x)
-    true(len(recorder.unpacked) > 0, "nothing was unpacked by the second backward")
-    equal(api, second, [12.0, 18.0])
-
-
-@statement(TOPIC, 12)
-def a_backward_outside_the_context_packs_nothing(api: Api) -> None:
-    """A backward with create_graph after the context was left packs nothing with its pair."""
-    x = api.leaf([2.0, 3.0])
-    recorder = Recorder()
-    with api.hooks(recorder.pack, recorder.unpack):
-        y = (x * x * x).sum()
-    packs = len(recorder.packed)
-    (first,) = api.grad(y, x, create_graph=True)
-    same(len(recorder.packed), packs, "packs")
-    (second,) = api.grad(first.sum(), x)
-    equal(api, second, [12.0, 18.0])
-
-
-@statement(TOPIC, 5)
 def setup_context_saves_through_the_hooks(api: Api) -> None:
     """What setup_context saves is packed like what forward saves."""
     recorder = Recorder()
@@ -286,17 +210,3 @@ def operations_inside_forward_are_not_packed(api: Api) -> None:
     with api.hooks(recorder.pack, recorder.unpack):
         api.function(lambda ctx, x: (x * x).exp()).apply(api.leaf([2.0]))
     same(recorder.counts, (0, 0), "calls of pack and unpack")
-
-
-@statement(TOPIC, 5)
-def each_layer_of_a_network_packs_its_inputs(api: Api) -> None:
-    """tanh(X @ V) @ W with constant X packs four tensors: X, the tanh, its alias and W."""
-    recorder = Recorder()
-    X = api.constant([[1.0, 2.0]])
-    V, W = api.leaf([[0.1], [0.2]]), api.leaf([[3.0, 4.0]])
-    with api.hooks(recorder.pack, recorder.unpack):
-        y = (X @ V).tanh() @ W
-    shapes = sorted(tuple(each.shape) for each in recorder.packed)
-    same(shapes, [(1, 1), (1, 1), (1, 2), (1, 2)], "shapes packed")
-    y.sum().backward()
-    same(recorder.counts, (4, 4), "calls of pack and unpack")

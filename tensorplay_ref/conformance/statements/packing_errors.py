@@ -5,25 +5,13 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import (
-    Parcel,
-    Recorder,
-    collector_off,
-    equal,
-    raises,
-    raises_itself,
-    same,
-    true,
-)
-from tensorplay_ref.conformance.functions import product, square
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api
+from ..expect import equal, raises, raises_itself, same, true
+from ..functions import product, square
+from ..instruments import Parcel, Recorder, Refusal, collector_off
+from ..statement import statement, tensorplay_1_0, torch_2_13
 
 TOPIC = "hooks: packing"
-
-
-class Refusal(Exception):
-    """What the raising hooks of this module raise."""
 
 
 def _refusing(error: Refusal) -> Any:
@@ -42,6 +30,7 @@ def an_exception_in_pack_reaches_the_caller_of_a_product(api: Api) -> None:
         raises_itself(error, lambda: a * b)
 
 
+@tensorplay_1_0("a RuntimeError that quotes it", shows="found RuntimeError: Refusal")
 @statement(TOPIC, 7)
 def an_exception_in_pack_reaches_the_caller_of_exp(api: Api) -> None:
     """An exception in pack comes out of x.exp() as the same object."""
@@ -69,6 +58,7 @@ def an_exception_in_pack_reaches_the_caller_of_apply(api: Api) -> None:
         raises_itself(error, lambda: square(api).apply(x))
 
 
+@tensorplay_1_0("a RuntimeError that quotes it", shows="found RuntimeError: KeyboardInterrupt")
 @statement(TOPIC, 7)
 def a_keyboard_interrupt_in_pack_stays_one(api: Api) -> None:
     """KeyboardInterrupt raised while packing comes out of the operation as KeyboardInterrupt."""
@@ -100,6 +90,7 @@ def after_an_exception_in_pack_saving_works(api: Api) -> None:
     equal(api, x.grad, [12.0])
 
 
+@tensorplay_1_0("has written already", shows="found [10.]")
 @statement(TOPIC, 7)
 def an_in_place_operation_whose_pack_raises_writes_nothing(api: Api) -> None:
     """When pack raises in h.mul_(x), h keeps its value and its version."""
@@ -146,76 +137,7 @@ def the_first_packed_object_is_released_when_the_second_pack_raises(api: Api) ->
         true(watched[0]() is None, "the first packed object is still alive")
 
 
-@statement(TOPIC, 7)
-def a_pack_that_writes_to_a_leaf_is_an_error(api: Api) -> None:
-    """A pack that changes its input in place, here a leaf, makes the operation raise."""
-
-    def pack(tensor: Any) -> Any:
-        with api.no_grad():
-            tensor.mul_(10.0)
-        return tensor
-
-    x = api.leaf([2.0])
-    with api.hooks(pack, lambda packed: packed):
-        raises(RuntimeError, lambda: x.sin())
-
-
-@statement(TOPIC, 7)
-def a_pack_that_writes_to_an_intermediate_is_an_error(api: Api) -> None:
-    """A pack that changes its input in place, here a result, makes the operation raise."""
-
-    def pack(tensor: Any) -> Any:
-        with api.no_grad():
-            tensor.mul_(10.0)
-        return tensor
-
-    h = api.leaf([2.0]) * 1.0
-    with api.hooks(pack, lambda packed: packed):
-        raises(RuntimeError, lambda: h.sin())
-
-
-@statement(TOPIC, 7)
-def a_pack_that_writes_to_an_output_is_an_error(api: Api) -> None:
-    """A pack that changes the output of the operation in place makes the operation raise."""
-
-    def pack(tensor: Any) -> Any:
-        with api.no_grad():
-            tensor.mul_(10.0)
-        return tensor
-
-    x = api.leaf([2.0])
-    with api.hooks(pack, lambda packed: packed):
-        raises(RuntimeError, lambda: x.exp())
-
-
-@statement(TOPIC, 7)
-def a_pack_that_writes_in_a_function_is_an_error(api: Api) -> None:
-    """A pack that changes in place what a custom Function saves makes apply raise."""
-
-    def pack(tensor: Any) -> Any:
-        with api.no_grad():
-            tensor.mul_(10.0)
-        return tensor
-
-    h = api.leaf([2.0]) * 1.0
-    with api.hooks(pack, lambda packed: packed):
-        raises(RuntimeError, lambda: square(api).apply(h))
-
-
-@statement(TOPIC, 7)
-def a_pack_that_writes_through_a_view_is_an_error(api: Api) -> None:
-    """A pack that writes through a view of its input is found out as well."""
-
-    def pack(tensor: Any) -> Any:
-        with api.no_grad():
-            tensor.detach()[0:1].zero_()
-        return tensor
-
-    h = api.leaf([2.0, 3.0]) * 1.0
-    with api.hooks(pack, lambda packed: packed):
-        raises(RuntimeError, lambda: h.sin())
-
-
+@tensorplay_1_0("names neither", shows="only accepts Tensors or None")
 @statement(TOPIC, 5)
 def saving_a_number_is_a_type_error_that_names_it(api: Api) -> None:
     """save_for_backward of a number is a TypeError that names the position and the type."""
@@ -241,6 +163,7 @@ def saving_a_number_packs_nothing(api: Api) -> None:
     same(recorder.counts, (0, 0), "calls of pack and unpack")
 
 
+@torch_2_13("raises after forward has returned", shows="found ['after saving']")
 @statement(TOPIC, 5)
 def a_wrong_save_stops_forward_where_it_stands(api: Api) -> None:
     """The TypeError comes from the call of save_for_backward, not when forward has returned."""
@@ -255,6 +178,9 @@ def a_wrong_save_stops_forward_where_it_stands(api: Api) -> None:
     same(events, [], "what ran in forward after save_for_backward")
 
 
+@torch_2_13(
+    "the operator hides it: unsupported operand type(s) for *", shows="unsupported operand type(s)"
+)
 @statement(TOPIC, 7)
 def a_pack_without_parameters_shows_its_own_error(api: Api) -> None:
     """A pack that takes no argument gives the TypeError of its call, also out of a * b."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import Recorder, same
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api
+from ..expect import same
+from ..instruments import Recorder
+from ..statement import statement, tensorplay_1_0
 
 TOPIC = "hooks: what is saved"
 
@@ -53,6 +54,7 @@ def a_product_saves_both_factors(api: Api) -> None:
     same(saved(api, lambda a, b: a * b, _vector(api), _vector(api)), ["a", "b"], "saved")
 
 
+@tensorplay_1_0("saves both factors", shows="found ['a', 'b']")
 @statement(TOPIC, 4)
 def a_product_with_a_constant_saves_the_constant(api: Api) -> None:
     """a * c with a constant c saves c only: a is not read by any formula that is needed."""
@@ -66,6 +68,7 @@ def a_quotient_saves_both(api: Api) -> None:
     same(saved(api, lambda a, b: a / b, _vector(api), _vector(api)), ["a", "b"], "saved")
 
 
+@tensorplay_1_0("saves both", shows="found ['a', 'b']")
 @statement(TOPIC, 4)
 def a_quotient_by_a_constant_saves_the_constant(api: Api) -> None:
     """a / c with a constant c saves c only."""
@@ -128,6 +131,7 @@ def softmax_saves_its_output(api: Api) -> None:
     same(saved(api, lambda a: a.softmax(0), _vector(api)), ["result"], "saved")
 
 
+@tensorplay_1_0("saves its input", shows="found ['a']")
 @statement(TOPIC, 4)
 def log_softmax_saves_its_output(api: Api) -> None:
     """log_softmax saves its output, from which the softmax is one exp away."""
@@ -162,6 +166,7 @@ def smooth_activations_save_their_input(api: Api) -> None:
         same(saved(api, getattr(activations, name), _vector(api)), ["a"], f"saved by {name}")
 
 
+@tensorplay_1_0("saves its input", shows="found ['a']")
 @statement(TOPIC, 4)
 def sum_saves_nothing(api: Api) -> None:
     """sum saves no tensor, with and without a dimension: it needs the shape only."""
@@ -169,6 +174,7 @@ def sum_saves_nothing(api: Api) -> None:
         same(saved(api, operation, _matrix(api)), [], "saved")
 
 
+@tensorplay_1_0("saves its input", shows="found ['a']")
 @statement(TOPIC, 4)
 def mean_saves_nothing(api: Api) -> None:
     """mean saves no tensor, with and without a dimension."""
@@ -182,6 +188,7 @@ def cumsum_saves_nothing(api: Api) -> None:
     same(saved(api, lambda a: a.cumsum(0), _vector(api)), [], "saved")
 
 
+@tensorplay_1_0("reshape saves its input", shows="found ['a']")
 @statement(TOPIC, 4)
 def reshape_and_transpose_save_nothing(api: Api) -> None:
     """reshape and transpose save nothing."""
@@ -189,6 +196,7 @@ def reshape_and_transpose_save_nothing(api: Api) -> None:
         same(saved(api, operation, _matrix(api)), [], "saved")
 
 
+@tensorplay_1_0("expand saves its input", shows="found ['a']")
 @statement(TOPIC, 4)
 def expand_and_squeeze_save_nothing(api: Api) -> None:
     """expand, squeeze and unsqueeze save nothing."""
@@ -197,6 +205,7 @@ def expand_and_squeeze_save_nothing(api: Api) -> None:
         same(saved(api, operation, api.leaf([2.0])), [], "saved")
 
 
+@tensorplay_1_0("saves its input", shows="found ['a']")
 @statement(TOPIC, 4)
 def a_slice_saves_nothing(api: Api) -> None:
     """a[1] and a[0:2] save nothing: the positions are Python numbers."""
@@ -204,6 +213,7 @@ def a_slice_saves_nothing(api: Api) -> None:
         same(saved(api, operation, _vector(api)), [], "saved")
 
 
+@tensorplay_1_0("save all pieces", shows="found ['a', 'b']")
 @statement(TOPIC, 4)
 def cat_and_stack_save_nothing(api: Api) -> None:
     """cat and stack save nothing."""
@@ -224,6 +234,7 @@ def matmul_saves_both_matrices(api: Api) -> None:
     same(saved(api, lambda a, b: a @ b, _matrix(api), _matrix(api)), ["a", "b"], "saved")
 
 
+@tensorplay_1_0("saves both matrices", shows="found ['a', 'b']")
 @statement(TOPIC, 4)
 def matmul_with_a_constant_saves_the_constant(api: Api) -> None:
     """X @ W with constant data X saves X only: W is not needed for its own gradient."""

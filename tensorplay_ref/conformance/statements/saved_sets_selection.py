@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import Recorder, equal, same, true
-from tensorplay_ref.conformance.statement import statement
-from tensorplay_ref.conformance.statements.saved_sets import saved
+from ..api import Api
+from ..expect import equal, same, true
+from ..instruments import Recorder
+from ..statement import statement, tensorplay_1_0
+from .saved_sets import saved
 
 TOPIC = "hooks: what is saved"
 
@@ -16,6 +17,7 @@ def _vector(api: Api) -> Any:
     return api.leaf([0.5, 1.5, 2.5])
 
 
+@tensorplay_1_0("saves the values, too", shows="found ['a', 'int64']")
 @statement(TOPIC, 4)
 def an_index_is_saved_as_it_is(api: Api) -> None:
     """Indexing with an integer tensor saves that int64 tensor, through the hooks, and no value."""
@@ -23,6 +25,7 @@ def an_index_is_saved_as_it_is(api: Api) -> None:
     same(saved(api, lambda a: a[index], _vector(api)), ["int64"], "saved")
 
 
+@tensorplay_1_0("saves the values, too", shows="found ['a', 'int64']")
 @statement(TOPIC, 4)
 def index_select_saves_its_index(api: Api) -> None:
     """index_select saves its int64 index only."""
@@ -30,6 +33,9 @@ def index_select_saves_its_index(api: Api) -> None:
     same(saved(api, lambda a: a.index_select(0, index), _vector(api)), ["int64"], "saved")
 
 
+@tensorplay_1_0(
+    "saves values and positions instead of the mask", shows="['a', 'a', 'int64', 'result']"
+)
 @statement(TOPIC, 4)
 def a_boolean_mask_is_saved_as_it_is(api: Api) -> None:
     """Indexing with a boolean mask saves the mask only."""
@@ -38,6 +44,7 @@ def a_boolean_mask_is_saved_as_it_is(api: Api) -> None:
     same(saved(api, lambda a: a[mask], a), ["bool"], "saved")
 
 
+@tensorplay_1_0("saves both branches, too", shows="found ['a', 'b', 'bool']")
 @statement(TOPIC, 4)
 def where_saves_its_condition(api: Api) -> None:
     """where saves its condition and neither branch."""
@@ -46,6 +53,7 @@ def where_saves_its_condition(api: Api) -> None:
     same(saved(api, lambda a, b: api.where(mask, a, b), a, b), ["bool"], "saved")
 
 
+@tensorplay_1_0("saves the values, too", shows="found ['a', 'bool']")
 @statement(TOPIC, 4)
 def masked_fill_saves_its_mask(api: Api) -> None:
     """masked_fill saves its mask only."""
@@ -54,6 +62,7 @@ def masked_fill_saves_its_mask(api: Api) -> None:
     same(saved(api, lambda a: a.masked_fill(mask, 0.0), a), ["bool"], "saved")
 
 
+@tensorplay_1_0("saves the values, too", shows="found ['a', 'int64']")
 @statement(TOPIC, 4)
 def max_along_a_dimension_saves_its_indices(api: Api) -> None:
     """max over one dimension saves the int64 indices it found, and no value."""
@@ -94,6 +103,7 @@ def maximum_saves_both_operands(api: Api) -> None:
     )
 
 
+@tensorplay_1_0("saves three temporaries, too", shows="'something else']")
 @statement(TOPIC, 4)
 def mse_loss_saves_its_two_inputs(api: Api) -> None:
     """mse_loss saves prediction and target, and no temporary."""
@@ -110,6 +120,7 @@ def gather_saves_its_index(api: Api) -> None:
     true("int64" in found, f"the index was not packed: {found}")
 
 
+@tensorplay_1_0("saves and checks it needlessly", shows="modified by an inplace operation")
 @statement(TOPIC, 10)
 def the_input_of_a_sum_may_be_overwritten(api: Api) -> None:
     """sum saves nothing, so its input may be changed in place before backward."""
@@ -122,6 +133,7 @@ def the_input_of_a_sum_may_be_overwritten(api: Api) -> None:
     equal(api, x.grad, [1.0, 1.0])
 
 
+@tensorplay_1_0("saves and checks it needlessly", shows="modified by an inplace operation")
 @statement(TOPIC, 10)
 def the_input_of_a_mean_may_be_overwritten(api: Api) -> None:
     """mean saves nothing, so its input may be changed in place before backward."""
@@ -134,6 +146,7 @@ def the_input_of_a_mean_may_be_overwritten(api: Api) -> None:
     equal(api, x.grad, [0.5, 0.5])
 
 
+@tensorplay_1_0("saves and checks them needlessly", shows="modified by an inplace operation")
 @statement(TOPIC, 10)
 def the_pieces_of_a_cat_may_be_overwritten(api: Api) -> None:
     """cat saves nothing, so its pieces may be changed in place before backward."""
@@ -146,6 +159,7 @@ def the_pieces_of_a_cat_may_be_overwritten(api: Api) -> None:
     equal(api, x.grad, [6.0, 6.0])
 
 
+@tensorplay_1_0("saves and checks it needlessly", shows="modified by an inplace operation")
 @statement(TOPIC, 10)
 def the_partner_of_a_constant_may_be_overwritten(api: Api) -> None:
     """h * c saves c only, so h may be changed in place before backward."""
@@ -170,6 +184,7 @@ def the_input_of_exp_may_be_overwritten(api: Api) -> None:
     equal(api, x.grad, [1.0, 1.0])
 
 
+@tensorplay_1_0("saves and checks them needlessly", shows="modified by an inplace operation")
 @statement(TOPIC, 10)
 def the_branches_of_where_may_be_overwritten(api: Api) -> None:
     """where saves its condition only, so both branches may be changed in place before backward."""
@@ -182,6 +197,7 @@ def the_branches_of_where_may_be_overwritten(api: Api) -> None:
     equal(api, x.grad, [3.0, 6.0])
 
 
+@tensorplay_1_0("packs the inputs of reshape and sum", shows="found (2, 2)")
 @statement(TOPIC, 4)
 def a_value_that_backward_does_not_need_is_not_kept(api: Api) -> None:
     """A chain of x + 1, reshape, sum and times 2 packs nothing at all."""

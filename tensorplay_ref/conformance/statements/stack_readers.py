@@ -6,20 +6,23 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import Recorder, equal, raises, raises_itself, same, true
-from tensorplay_ref.conformance.functions import square
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api
+from ..expect import equal, raises, raises_itself, same, true
+from ..functions import square
+from ..instruments import Recorder
+from ..statement import statement, tensorplay_lacks, torch_lacks
 
 TOPIC = "hooks: stack and contexts"
 
 
+@torch_lacks("autograd.graph._current_pair")
 @statement(TOPIC, 1)
 def the_current_pair_is_none_outside(api: Api) -> None:
     """_current_pair() is None when no context is open."""
     same(api.graph._current_pair(), None, "_current_pair()")
 
 
+@torch_lacks("autograd.graph._current_pair")
 @statement(TOPIC, 1)
 def the_current_pair_is_the_innermost(api: Api) -> None:
     """_current_pair() gives the innermost pack and unpack, and the outer ones after leaving."""
@@ -30,6 +33,7 @@ def the_current_pair_is_the_innermost(api: Api) -> None:
         same(tuple(api.graph._current_pair()), (outer.pack, outer.unpack), "inside the outer")
 
 
+@torch_lacks("autograd.graph._current_pair")
 @statement(TOPIC, 1)
 def save_on_cpu_is_an_entry_of_the_same_stack(api: Api) -> None:
     """Inside save_on_cpu the current pair is that of save_on_cpu, not the one around it."""
@@ -40,6 +44,7 @@ def save_on_cpu_is_an_entry_of_the_same_stack(api: Api) -> None:
             true(pair is not None and pair[0] != recorder.pack, "the outer pair is still current")
 
 
+@tensorplay_lacks("autograd.graph.disable_saved_tensors_hooks")
 @statement(TOPIC, "beside the seed")
 def disabling_refuses_to_enter_hooks(api: Api) -> None:
     """Inside disable_saved_tensors_hooks(message), entering hooks raises that message."""
@@ -49,6 +54,7 @@ def disabling_refuses_to_enter_hooks(api: Api) -> None:
         raises(RuntimeError, context.__enter__, "no hooks here")
 
 
+@tensorplay_lacks("autograd.graph.disable_saved_tensors_hooks")
 @statement(TOPIC, "beside the seed")
 def plain_saving_goes_on_while_hooks_are_disabled(api: Api) -> None:
     """While hooks are disabled, operations save and differentiate as without hooks."""
@@ -59,6 +65,7 @@ def plain_saving_goes_on_while_hooks_are_disabled(api: Api) -> None:
     equal(api, x.grad, [6.0])
 
 
+@tensorplay_lacks("autograd.graph.disable_saved_tensors_hooks")
 @statement(TOPIC, "beside the seed")
 def disabling_ends_with_its_context(api: Api) -> None:
     """After the context of disable_saved_tensors_hooks, entering hooks works again."""
@@ -70,6 +77,7 @@ def disabling_ends_with_its_context(api: Api) -> None:
     same(len(recorder.packed), 1, "packs")
 
 
+@tensorplay_lacks("autograd.graph.disable_saved_tensors_hooks")
 @statement(TOPIC, "beside the seed")
 def disabling_nests_and_restores_the_message(api: Api) -> None:
     """A nested disable has its own message; the outer message is back when it is left."""
@@ -80,6 +88,7 @@ def disabling_nests_and_restores_the_message(api: Api) -> None:
         raises(RuntimeError, context.__enter__, "outer message")
 
 
+@tensorplay_lacks("autograd.graph.disable_saved_tensors_hooks")
 @statement(TOPIC, "beside the seed")
 def disabling_inside_active_hooks_is_refused(api: Api) -> None:
     """Disabling while a pair is active raises the message at once; the pair works on."""
@@ -92,6 +101,7 @@ def disabling_inside_active_hooks_is_refused(api: Api) -> None:
     same(len(recorder.packed), 1, "packs")
 
 
+@tensorplay_lacks("autograd.graph.disable_saved_tensors_hooks")
 @statement(TOPIC, "beside the seed")
 def disabling_refuses_save_on_cpu_as_well(api: Api) -> None:
     """save_on_cpu is a pair of hooks, so it cannot be entered while hooks are disabled."""
@@ -114,6 +124,7 @@ def _recording_engine(push: Callable[[], None] = lambda: None) -> tuple[list[str
     return events, engine
 
 
+@torch_lacks("autograd.graph._native_autograd")
 @statement(TOPIC, 3)
 def a_native_engine_is_told_about_entry_and_exit(api: Api) -> None:
     """A native engine with the two functions gets a push on entering and a pop on leaving."""
@@ -124,6 +135,7 @@ def a_native_engine_is_told_about_entry_and_exit(api: Api) -> None:
     same(events, ["push", "body", "pop"], "events")
 
 
+@torch_lacks("autograd.graph._native_autograd")
 @statement(TOPIC, 3)
 def a_native_engine_is_told_about_an_exit_by_exception(api: Api) -> None:
     """A native engine gets its pop, too, when the context is left by an exception."""
@@ -137,6 +149,7 @@ def a_native_engine_is_told_about_an_exit_by_exception(api: Api) -> None:
     same(events, ["push", "pop", "caught"], "events")
 
 
+@torch_lacks("autograd.graph._native_autograd")
 @statement(TOPIC, 3)
 def the_pair_is_current_before_the_native_push(api: Api) -> None:
     """The Python stack gets the pair first: while the native push runs, it is current."""
@@ -152,6 +165,7 @@ def the_pair_is_current_before_the_native_push(api: Api) -> None:
     same(found, [True], "a pair was current during the push")
 
 
+@torch_lacks("autograd.graph._native_autograd")
 @statement(TOPIC, 3)
 def a_push_that_raises_leaves_the_stack_clean(api: Api) -> None:
     """When the native push raises, entering raises it; no pop follows and no pair is left."""
@@ -166,6 +180,7 @@ def a_push_that_raises_leaves_the_stack_clean(api: Api) -> None:
     same((events, api.graph._current_pair()), (["push"], None), "events, the current pair")
 
 
+@torch_lacks("autograd.graph._native_autograd")
 @statement(TOPIC, 3)
 def without_the_two_functions_nothing_changes(api: Api) -> None:
     """An engine without push and pop is left alone, and the Python stack works."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import equal, raises, same, true
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api
+from ..expect import equal, raises, same, true
+from ..statement import statement, tensorplay_1_0
 
 TOPIC = "engine and gradients"
 
@@ -54,6 +54,7 @@ def a_hook_can_be_removed(api: Api) -> None:
     equal(api, x.grad, [1.0])
 
 
+@tensorplay_1_0("a hook registered before the forward pass never runs", shows="found []")
 @statement(TOPIC, "engine")
 def a_hook_on_a_leaf_runs_in_every_backward(api: Api) -> None:
     """A hook on a leaf, registered before any forward, runs in each backward."""
@@ -65,6 +66,7 @@ def a_hook_on_a_leaf_runs_in_every_backward(api: Api) -> None:
     same(seen, [[3.0], [4.0]], "gradients that the hook got")
 
 
+@tensorplay_1_0("a hook registered before the forward pass never runs", shows="found []")
 @statement(TOPIC, "engine")
 def a_hook_after_accumulation_sees_the_leaf(api: Api) -> None:
     """A post-accumulate hook gets the leaf, with the new gradient in .grad."""
@@ -76,6 +78,7 @@ def a_hook_after_accumulation_sees_the_leaf(api: Api) -> None:
     same(seen, [[3.0], [7.0]], "x.grad in the hook")
 
 
+@tensorplay_1_0("a hook registered before the forward pass never runs", shows="found [2.]")
 @statement(TOPIC, "engine")
 def an_optimizer_step_can_run_inside_backward(api: Api) -> None:
     """A post-accumulate hook may update its leaf and drop the gradient."""
@@ -92,6 +95,7 @@ def an_optimizer_step_can_run_inside_backward(api: Api) -> None:
     same(x.grad, None, "x.grad")
 
 
+@tensorplay_1_0("the error names a list", shows="Unable to cast Python instance")
 @statement(TOPIC, "bad input")
 def a_hook_must_return_a_tensor_or_none(api: Api) -> None:
     """A hook that returns a number is a TypeError."""
@@ -100,6 +104,7 @@ def a_hook_must_return_a_tensor_or_none(api: Api) -> None:
     raises((TypeError, RuntimeError), lambda: h.sum().backward(), "int")
 
 
+@tensorplay_1_0("is accepted", shows="nothing was raised")
 @statement(TOPIC, "bad input")
 def a_hook_must_keep_the_shape(api: Api) -> None:
     """A hook that returns another shape is an error."""
@@ -129,6 +134,7 @@ def an_exception_in_a_hook_comes_out(api: Api) -> None:
     true(raises(KeyError, lambda: h.sum().backward()) is error, "another exception came out")
 
 
+@tensorplay_1_0(".grad stays None", shows="found None")
 @statement(TOPIC, "engine")
 def retain_grad_keeps_the_gradient_of_a_result(api: Api) -> None:
     """After h.retain_grad() the backward leaves the gradient of h in h.grad."""
@@ -149,6 +155,7 @@ def a_result_keeps_no_gradient_by_itself(api: Api) -> None:
     same(h.grad, None, "h.grad")
 
 
+@tensorplay_1_0(".grad stays None", shows="found None")
 @statement(TOPIC, "engine")
 def retain_grad_sees_what_the_hooks_made(api: Api) -> None:
     """retain_grad keeps the gradient after the tensor's hooks, whichever came first."""
@@ -159,6 +166,7 @@ def retain_grad_sees_what_the_hooks_made(api: Api) -> None:
     equal(api, h.grad, [30.0])
 
 
+@tensorplay_1_0("is accepted", shows="nothing was raised")
 @statement(TOPIC, "bad input")
 def a_constant_cannot_retain_grad(api: Api) -> None:
     """retain_grad on a tensor that does not require grad is an error."""

@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import Recorder, equal, in_thread, same, true
-from tensorplay_ref.conformance.functions import square
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api
+from ..expect import equal, same, true
+from ..functions import square
+from ..instruments import Recorder, in_thread
+from ..statement import statement, tensorplay_1_0, torch_2_13, torch_lacks
 
 TOPIC = "hooks: threads and tasks"
 
@@ -46,6 +47,7 @@ def built_in_operations_of_another_thread_meet_no_foreign_hooks(api: Api) -> Non
     same(len(recorder.packed), 0, "packs")
 
 
+@tensorplay_1_0("keeps one list for all threads", shows="found 1")
 @statement(TOPIC, 1)
 def functions_of_another_thread_meet_no_foreign_hooks(api: Api) -> None:
     """A pair entered in one thread does not pack the custom Functions of another."""
@@ -55,6 +57,8 @@ def functions_of_another_thread_meet_no_foreign_hooks(api: Api) -> None:
     same(len(recorder.packed), 0, "packs")
 
 
+@torch_lacks("autograd.graph._current_pair")
+@tensorplay_1_0("keeps one list for all threads", shows="expected [None], found [(")
 @statement(TOPIC, 1)
 def a_new_thread_starts_without_a_pair(api: Api) -> None:
     """_current_pair() is None in a thread that was started inside a context."""
@@ -63,6 +67,7 @@ def a_new_thread_starts_without_a_pair(api: Api) -> None:
     same(found, [None], "the current pair in the new thread")
 
 
+@tensorplay_1_0("removes the pair of the other thread", shows="another one")
 @statement(TOPIC, 1)
 def leaving_in_one_thread_keeps_the_pair_of_another(api: Api) -> None:
     """When a thread leaves its context, this thread's pair is still its current pair."""
@@ -104,6 +109,8 @@ def eight_threads_pack_with_their_own_pairs(api: Api) -> None:
     same([len(recorder.packed) for recorder in recorders], [20] * 8, "packs in each thread")
 
 
+@torch_2_13("all tasks of a thread share one stack", shows="found [[], [1.0, 2.0]]")
+@tensorplay_1_0("all tasks of a thread share one stack", shows="found [[], [1.0, 2.0]]")
 @statement(TOPIC, 1)
 def interleaved_tasks_pack_with_their_own_pairs(api: Api) -> None:
     """Two asyncio tasks that wait inside their contexts pack each with its own pair."""
@@ -123,6 +130,8 @@ def interleaved_tasks_pack_with_their_own_pairs(api: Api) -> None:
     same(found, [[1.0], [2.0]], "values packed by either task")
 
 
+@torch_2_13("all tasks of a thread share one stack", shows="found 1")
+@tensorplay_1_0("all tasks of a thread share one stack", shows="found 1")
 @statement(TOPIC, 1)
 def a_task_does_not_see_the_pair_that_a_sibling_entered(api: Api) -> None:
     """While one task waits inside its context, another that has none packs nothing."""
@@ -152,6 +161,8 @@ def grad_mode_belongs_to_the_thread(api: Api) -> None:
     same(found, [True, True], "grad mode, requires_grad in the other thread")
 
 
+@torch_2_13("all tasks of a thread share one grad mode", shows="found [False]")
+@tensorplay_1_0("all tasks of a thread share one grad mode", shows="found [False]")
 @statement(TOPIC, 1)
 def grad_mode_belongs_to_the_task(api: Api) -> None:
     """no_grad held by one waiting task leaves grad on in another."""

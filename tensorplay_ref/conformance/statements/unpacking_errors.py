@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from tensorplay_ref.conformance.api import Api
-from tensorplay_ref.conformance.expect import equal, raises, raises_itself, same, true
-from tensorplay_ref.conformance.functions import square
-from tensorplay_ref.conformance.statement import statement
+from ..api import Api
+from ..expect import equal, raises, raises_itself, same, true
+from ..functions import square
+from ..instruments import Refusal
+from ..statement import statement, tensorplay_1_0, torch_2_13
 
 TOPIC = "hooks: unpacking"
 
@@ -40,6 +41,7 @@ def unpack_must_return_a_tensor_to_a_function(api: Api) -> None:
     raises(TypeError, lambda: y.sum().backward())
 
 
+@tensorplay_1_0("does not name the type", shows="must return a Tensor")
 @statement(TOPIC, 8)
 def the_error_names_the_type_that_unpack_returned(api: Api) -> None:
     """The TypeError says which type unpack returned."""
@@ -47,6 +49,8 @@ def the_error_names_the_type_that_unpack_returned(api: Api) -> None:
     raises(TypeError, _graph_that_unpacks(api, None)[1].backward, "NoneType")
 
 
+@torch_2_13("broadcasts it into a wrong gradient", shows="nothing was raised")
+@tensorplay_1_0("gives a gradient of the wrong shape", shows="nothing was raised")
 @statement(TOPIC, 8)
 def a_shorter_tensor_is_refused(api: Api) -> None:
     """Shape (1,) unpacked for a saved (2,) is an error, not broadcast into a wrong gradient."""
@@ -55,6 +59,8 @@ def a_shorter_tensor_is_refused(api: Api) -> None:
     true(x.grad is None, "x got a gradient")
 
 
+@torch_2_13("broadcasts it into a wrong gradient", shows="nothing was raised")
+@tensorplay_1_0("gives a gradient of the wrong shape", shows="nothing was raised")
 @statement(TOPIC, 8)
 def a_tensor_of_no_dimensions_is_refused(api: Api) -> None:
     """Shape () unpacked for a saved (2,) is an error."""
@@ -63,6 +69,7 @@ def a_tensor_of_no_dimensions_is_refused(api: Api) -> None:
     true(x.grad is None, "x got a gradient")
 
 
+@tensorplay_1_0("gives a gradient of the wrong shape", shows="nothing was raised")
 @statement(TOPIC, 8)
 def a_longer_tensor_is_refused(api: Api) -> None:
     """Shape (4,) unpacked for a saved (2,) is an error."""
@@ -71,6 +78,7 @@ def a_longer_tensor_is_refused(api: Api) -> None:
     true(x.grad is None, "x got a gradient")
 
 
+@torch_2_13("broadcasts and sums it into a wrong gradient", shows="nothing was raised")
 @statement(TOPIC, 8)
 def a_column_is_refused_for_a_row(api: Api) -> None:
     """Shape (2, 1) unpacked for a saved (2,) is an error."""
@@ -79,6 +87,7 @@ def a_column_is_refused_for_a_row(api: Api) -> None:
     true(x.grad is None, "x got a gradient")
 
 
+@tensorplay_1_0("gives a gradient of the wrong shape", shows="nothing was raised")
 @statement(TOPIC, 8)
 def a_transposed_rectangle_is_refused(api: Api) -> None:
     """Shape (3, 2) unpacked for a saved (2, 3) is an error, though the sizes agree."""
@@ -88,6 +97,10 @@ def a_transposed_rectangle_is_refused(api: Api) -> None:
     raises(RuntimeError, y.backward)
 
 
+@torch_2_13(
+    "gives the error of the formula that met the wrong size", shows="The size of tensor a (2)"
+)
+@tensorplay_1_0("gives a gradient of the wrong shape", shows="nothing was raised")
 @statement(TOPIC, 8)
 def the_error_names_both_shapes(api: Api) -> None:
     """The error about a shape names the saved one and the one that unpack returned."""
@@ -96,6 +109,8 @@ def the_error_names_both_shapes(api: Api) -> None:
     true("2" in error and "4" in error and "shape" in error, f"the message is {error!r}")
 
 
+@torch_2_13("hands the wrong shape to backward", shows="nothing was raised")
+@tensorplay_1_0("hands the wrong shape to backward", shows="nothing was raised")
 @statement(TOPIC, 8)
 def the_shape_is_checked_for_functions_too(api: Api) -> None:
     """Reading ctx.saved_tensors is an error when unpack returns another shape."""
@@ -105,6 +120,8 @@ def the_shape_is_checked_for_functions_too(api: Api) -> None:
     raises(RuntimeError, lambda: y.sum().backward())
 
 
+@torch_2_13("hands the stored dtype to backward", shows="torch.float16")
+@tensorplay_1_0("hands the stored dtype to backward", shows="tensorplay.float16")
 @statement(TOPIC, 8)
 def half_precision_is_cast_back(api: Api) -> None:
     """A hook may store float16: what backward reads has the saved dtype again."""
@@ -138,6 +155,7 @@ def the_gradient_keeps_its_dtype_under_half_precision(api: Api) -> None:
     equal(api, x.grad, [4.0, 6.0])
 
 
+@tensorplay_1_0("computes with the integers", shows="nothing was raised")
 @statement(TOPIC, 8)
 def integers_are_refused_for_floats(api: Api) -> None:
     """An integer tensor unpacked for a saved floating one is an error."""
@@ -145,6 +163,7 @@ def integers_are_refused_for_floats(api: Api) -> None:
     raises(RuntimeError, y.backward)
 
 
+@tensorplay_1_0("computes with the booleans", shows="nothing was raised")
 @statement(TOPIC, 8)
 def booleans_are_refused_for_floats(api: Api) -> None:
     """A boolean tensor unpacked for a saved floating one is an error."""
@@ -152,6 +171,8 @@ def booleans_are_refused_for_floats(api: Api) -> None:
     raises(RuntimeError, y.backward)
 
 
+@torch_2_13("hands the other dtype to backward", shows="nothing was raised")
+@tensorplay_1_0("hands the other dtype to backward", shows="nothing was raised")
 @statement(TOPIC, 8)
 def another_integer_dtype_is_refused_for_an_index(api: Api) -> None:
     """An int32 tensor unpacked for a saved int64 is an error: only floats are cast back."""
@@ -166,10 +187,6 @@ def another_integer_dtype_is_refused_for_an_index(api: Api) -> None:
     with api.hooks(lambda tensor: tensor.to(api.int32), lambda packed: packed):
         y = api.function(forward, backward).apply(api.leaf([2.0, 3.0]))
     raises(RuntimeError, lambda: y.sum().backward())
-
-
-class Refusal(Exception):
-    """What the raising hooks of this module raise."""
 
 
 @statement(TOPIC, 7)
@@ -221,6 +238,7 @@ def a_repaired_unpack_can_be_retried(api: Api) -> None:
     equal(api, x.grad, [4.0])
 
 
+@tensorplay_1_0("does nothing and raises nothing", shows="nothing was raised")
 @statement(TOPIC, 11)
 def a_retry_below_a_node_that_ran_is_an_error(api: Api) -> None:
     """When a later node's unpack has raised, the nodes that ran are freed: a retry says so."""

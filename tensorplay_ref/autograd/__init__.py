@@ -1,0 +1,1 @@
+"""autograd: recording operations and walking back through them."""

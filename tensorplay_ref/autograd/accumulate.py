@@ -1,0 +1,78 @@
+"""Putting a gradient down: fitting it to its tensor, and adding it to a leaf's `.grad`.
+
+No two gradients and no caller's array share a buffer: a gradient that is not known to be the
+engine's own is copied when it becomes a `.grad`.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from typing import Any
+
+import numpy as np
+
+from ..storage import new_storage
+from ..tensor_base import new_tensor
+from .node import AccumulateGrad
+from .observer import notify, watchers
+
+# Two backwards in two threads may reach the same leaf; adding is a read and a write.
+_putting = threading.RLock()
+
+
+def fitted(grad: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """`grad` summed over broadcast axes to `shape`, and cast to `dtype`.
+
+    Errors: RuntimeError when `shape` does not broadcast to the gradient's shape.
+    """
+    if grad.shape != shape:
+        if not broadcasts_to(shape, grad.shape):
+            raise RuntimeError(
+                f"got a gradient of shape {grad.shape} for a tensor of shape {shape}"
+            )
+        grad = grad.sum_to_size(*shape)
+    return grad if grad.dtype == dtype else grad.to(dtype)
+
+
+def broadcasts_to(shape: tuple[int, ...], wider: tuple[int, ...]) -> bool:
+    """Whether an array of `shape` can be broadcast to `wider`."""
+    if len(shape) > len(wider):
+        return False
+    tail = wider[len(wider) - len(shape) :]
+    return all(length in (1, other) for length, other in zip(shape, tail, strict=True))
+
+
+def put(node: AccumulateGrad, grad: Any, owned: bool, create_graph: bool) -> None:
+    """Add an arriving gradient to the leaf, then call its post-accumulate hooks."""
+    variable = node.variable
+    with _putting:
+        variable._grad = added(variable._grad, grad, owned, create_graph)
+    if watchers:
+        notify("accumulate", node, variable=variable, grad=variable._grad)
+    if variable._leaf is not None:
+        for hook in tuple(variable._leaf.post_hooks.values()):
+            hook(variable)
+
+
+def added(held: Any, grad: Any, owned: bool, create_graph: bool) -> Any:
+    """What `.grad` becomes: a gradient of its own, the sum in place, or a recorded sum."""
+    if held is None:
+        own = grad if create_graph or owned else own_copy(grad)
+        if own._storage.allocation is not None:
+            own._storage.relabel("gradients")
+        return own
+    if create_graph or held._requires_grad or grad._requires_grad:
+        return held + grad
+    return held.add_(grad)
+
+
+def own_copy(grad: Any) -> Any:
+    """The gradient in a buffer of its own, contiguous and writeable."""
+    array = np.array(grad._array, order="C", copy=True)
+    return new_tensor(type(grad), array, new_storage(array, grad._storage.device, "AccumulateGrad"))
+
+
+def size_of(shape: tuple[int, ...]) -> int:
+    """The number of elements of an array of this shape."""
+    return math.prod(shape)

@@ -1,0 +1,96 @@
+"""detect_anomaly: stop a backward at the first node that makes a NaN, and say where it came from."""
+
+from __future__ import annotations
+
+import traceback
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from .node import Node
+from .observer import watching
+
+
+class _Anomaly:
+    """Process-wide switch, as in TensorPlay and PyTorch; the engine reads `enabled` at each node."""
+
+    enabled = False
+    check_nan = True
+
+
+anomaly = _Anomaly()
+
+
+def _note_origin(kind: str, node: Any, details: dict[str, Any]) -> None:
+    if kind == "record":
+        node.metadata["traceback"] = traceback.format_stack(limit=12)[:-3]
+
+
+class detect_anomaly:
+    """Inside, a node whose backward returns NaN raises RuntimeError naming the operation.
+
+    The message holds the stack of the forward call that recorded the node. It slows recording down;
+    use it to look for a fault. Source: `autograd.detect_anomaly` of TensorPlay and PyTorch.
+    """
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self._check_nan = check_nan
+        self._former: list[tuple[bool, bool, ExitStack]] = []
+
+    def __enter__(self) -> None:
+        watch = ExitStack()
+        watch.enter_context(watching(_note_origin))
+        self._former.append((anomaly.enabled, anomaly.check_nan, watch))
+        anomaly.enabled, anomaly.check_nan = True, self._check_nan
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        anomaly.enabled, anomaly.check_nan, watch = self._former.pop()
+        watch.close()
+
+
+class set_detect_anomaly(detect_anomaly):
+    """Switch anomaly detection on or off at once; as a context manager, put it back at the end."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        super().__init__(check_nan)
+        self._before = (anomaly.enabled, anomaly.check_nan)
+        anomaly.enabled, anomaly.check_nan = bool(mode), check_nan
+
+    def __enter__(self) -> None:
+        watch = ExitStack()
+        if anomaly.enabled:
+            watch.enter_context(watching(_note_origin))
+        self._former.append((*self._before, watch))
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether backward stops at the first NaN."""
+    return anomaly.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly detection looks for NaN (it may only note where nodes come from)."""
+    return anomaly.check_nan
+
+
+def check_for_nan(node: Node, grads: tuple[Any, ...]) -> None:
+    """Raise if one of the gradients that `node` made has a NaN.
+
+    Errors: RuntimeError naming the node, the position, and the forward call when it is known.
+    """
+    if not anomaly.check_nan:
+        return
+    for position, grad in enumerate(grads):
+        if grad is not None and np.isnan(grad._array).any():
+            origin = "" if node.extras is None else "".join(node.metadata.get("traceback", ()))
+            where = f" It was recorded by:\n{origin}" if origin else ""
+            raise RuntimeError(
+                f"Function '{node.name()}' returned nan values in its {position}th output.{where}"
+            )

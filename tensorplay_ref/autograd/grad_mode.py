@@ -1,0 +1,119 @@
+"""Whether operations are recorded: no_grad, enable_grad, set_grad_enabled, is_grad_enabled.
+
+The mode is private to each thread and each asyncio task. Source of the behaviour: PyTorch's page
+"Locally disabling gradient computation", TensorPlay's `autograd.grad_mode`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Generator
+from contextvars import ContextVar
+from types import TracebackType
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+grad_enabled: ContextVar[bool] = ContextVar("grad_enabled", default=True)
+
+
+def is_grad_enabled() -> bool:
+    """True when operations on tensors that require a gradient are recorded."""
+    return grad_enabled.get()
+
+
+class _GradMode:
+    """A context manager and decorator that holds grad mode at one value; re-enterable."""
+
+    def __init__(self, mode: bool) -> None:
+        self._mode = mode
+        self._former: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._former.append(grad_enabled.get())
+        grad_enabled.set(self._mode)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        grad_enabled.set(self._former.pop())
+
+    def __call__(self, function: F) -> F:
+        """Decorate `function`; a generator function is in this mode only while it runs."""
+        mode = self._mode
+        if inspect.isgeneratorfunction(function):
+            wrapper: Callable[..., Any] = _generator_wrapper(function, mode)
+        else:
+
+            @functools.wraps(function)
+            def wrapper(*args: Any, **kwargs: Any) -> Any:
+                with _GradMode(mode):
+                    return function(*args, **kwargs)
+
+        return wrapper  # type: ignore[return-value]
+
+
+def _generator_wrapper(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+        generator = function(*args, **kwargs)
+        step: Callable[[Any], Any] = generator.send
+        value: Any = None
+        try:
+            while True:
+                try:
+                    with _GradMode(mode):
+                        item = step(value)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    value = yield item
+                    step = generator.send
+                except GeneratorExit:
+                    raise
+                except BaseException as error:
+                    step, value = generator.throw, error
+        finally:
+            with _GradMode(mode):
+                generator.close()
+
+    return wrapper
+
+
+class no_grad(_GradMode):
+    """Operations inside are not recorded and save nothing: `with no_grad():` or `@no_grad()`."""
+
+    def __init__(self) -> None:
+        super().__init__(False)
+
+
+class enable_grad(_GradMode):
+    """Operations inside are recorded again, also inside `no_grad`."""
+
+    def __init__(self) -> None:
+        super().__init__(True)
+
+
+class set_grad_enabled(_GradMode):
+    """Set grad mode at once; used as a context manager, put the former mode back at the end."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__(bool(mode))
+        self._before = grad_enabled.get()
+        grad_enabled.set(self._mode)
+
+    def __enter__(self) -> None:
+        self._former.append(self._before)
+        grad_enabled.set(self._mode)
+
+    def __call__(self, function: F) -> F:
+        # As a decorator the mode belongs to the function, not to the rest of the program.
+        grad_enabled.set(self._before)
+        return super().__call__(function)
+
+    def __repr__(self) -> str:
+        return f"set_grad_enabled(mode={self._mode})"

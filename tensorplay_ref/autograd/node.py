@@ -1,0 +1,233 @@
+"""Node: a recorded operation and where its gradients go. GradientEdge: one result of a node.
+
+Edges and saved values are different things: an edge says where a gradient goes, a saved slot what
+a backward formula reads.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..handles import Hook, HookTable, RemovableHandle
+from ..tensor_base import TensorBase, leaf_of
+from .saved import SavedTensor
+
+next_sequence = itertools.count().__next__
+
+
+class NodeExtras:
+    """What few nodes have: hooks and metadata, kept apart so that a plain node stays small."""
+
+    __slots__ = ("tensor_hooks", "retained", "prehooks", "posthooks", "metadata")
+
+    def __init__(self) -> None:
+        self.tensor_hooks: dict[int, HookTable] = {}
+        self.retained: dict[int, weakref.ref[TensorBase]] = {}
+        self.prehooks = HookTable()
+        self.posthooks = HookTable()
+        self.metadata: dict[Any, Any] = {}
+
+
+class _NodeClass(type):
+    """Makes node classes: slotted, and with `_saved_<name>` for every name in `saves`.
+
+    A graph of a million nodes needs no million dicts, and a plain property, unlike __getattr__,
+    leaves the reading of all other attributes as fast as it was.
+    """
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> _NodeClass:
+        namespace.setdefault("__slots__", ())
+        for position, slot in enumerate(namespace.get("saves", ())):
+            namespace[f"_saved_{slot}"] = _saved_value(position, slot)
+            namespace[f"_raw_saved_{slot}"] = _saved_slot(position, slot)
+        return super().__new__(mcs, name, bases, namespace)
+
+
+def _saved_value(position: int, name: str) -> property:
+    def read(self: Node) -> Any:
+        slot = self.saved[position]
+        return slot.unpack(self) if type(slot) is SavedTensor else slot
+
+    return property(read, doc=f"The saved {name}, unpacked at each read; None if not needed.")
+
+
+def _saved_slot(position: int, name: str) -> property:
+    def slot(self: Node) -> Any:
+        return self.saved[position]
+
+    return property(slot, doc=f"The slot that keeps {name}: a SavedTensor, a number, or None.")
+
+
+class Node(metaclass=_NodeClass):
+    """A recorded operation.
+
+    Attributes:
+        inputs: for each input the node that made it (or its AccumulateGrad), None without gradient.
+        numbers: which result of that node each input was; None when all are result 0.
+        saved: the saved slots, SavedTensor or plain numbers or None, named by the class's `saves`.
+        sequence: creation order; an input's node always has a smaller one.
+        shape, dtype: of the single result; shape is None for a node that may have several.
+        params: the operation's other arguments.
+    """
+
+    __slots__ = (
+        "inputs",
+        "numbers",
+        "saved",
+        "sequence",
+        "shape",
+        "dtype",
+        "params",
+        "extras",
+        "__weakref__",
+    )
+    inputs: tuple[Node | None, ...]
+    numbers: tuple[int, ...] | None
+    saved: tuple[Any, ...]
+    sequence: int
+    shape: tuple[int, ...] | None
+    dtype: np.dtype[Any]
+    params: tuple[Any, ...]
+    extras: NodeExtras | None
+
+    saves: ClassVar[tuple[str, ...]] = ()
+
+    def name(self) -> str:
+        """The operation's name with "Backward" behind it, such as "MulBackward"."""
+        return f"{type(self).__name__}Backward"
+
+    def backward(self, grad: Any) -> Any:
+        """The gradients of the inputs from the gradient of the result."""
+        raise NotImplementedError(f"{self.name()} has no backward formula")
+
+    # -- what a reader may ask -------------------------------------------------------------------
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """For each input `(node, output_nr)`: where its gradient goes; `(None, 0)` for nowhere."""
+        numbers = self.numbers or (0,) * len(self.inputs)
+        return tuple(zip(self.inputs, numbers, strict=True))
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dictionary for the user's own notes on this node."""
+        return self._extras().metadata
+
+    @property
+    def requires_grad(self) -> bool:
+        """True: only operations that need a gradient are recorded."""
+        return True
+
+    def read(self) -> list[Any]:
+        """The saved values in the order of `saves`; every packed one is unpacked anew."""
+        values = []
+        for slot in self.saved:
+            values.append(slot.unpack(self) if type(slot) is SavedTensor else slot)
+        return values
+
+    def release(self) -> None:
+        """Drop the saved values, as the engine does when the node has run."""
+        for slot in self.saved:
+            if type(slot) is SavedTensor:
+                slot.release(self)
+
+    # -- hooks -----------------------------------------------------------------------------------
+    def register_hook(self, fn: Hook) -> RemovableHandle:
+        """Call `fn(grad_inputs, grad_outputs)` after the node has run; it may replace grad_inputs.
+
+        Both arguments are tuples; fn returns None or a tuple as long as grad_inputs.
+        """
+        return RemovableHandle(self._extras().posthooks, fn)
+
+    def register_prehook(self, fn: Hook) -> RemovableHandle:
+        """Call `fn(grad_outputs)` before the node runs; it may replace the tuple."""
+        return RemovableHandle(self._extras().prehooks, fn)
+
+    def _extras(self) -> NodeExtras:
+        if self.extras is None:
+            self.extras = NodeExtras()
+        return self.extras
+
+    def __repr__(self) -> str:
+        return f"<{self.name()}>"
+
+
+class AccumulateGrad(Node):
+    """The end of an edge at a leaf: adds the arriving gradient to `variable.grad`."""
+
+    __slots__ = ("variable",)
+    variable: TensorBase
+
+    def name(self) -> str:
+        return "AccumulateGrad"
+
+
+class GradientEdge(NamedTuple):
+    """Stands for one result of a node where a tensor is expected: in `grad` and `backward(inputs=)`.
+
+    `ownership_token` keeps the node's graph alive; it is there for PyTorch's signature.
+    """
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+
+def accumulator_of(leaf: TensorBase) -> AccumulateGrad:
+    """The leaf's AccumulateGrad node, made at first use and kept alive by the graphs that use it."""
+    record = leaf_of(leaf)
+    if record.stands_for is not None:
+        return accumulator_of(record.stands_for)
+    node = record.accumulator()
+    if node is None:
+        node = AccumulateGrad()
+        node.variable = leaf
+        node.inputs, node.numbers, node.saved, node.params = (), None, (), ()
+        node.shape, node.dtype = leaf.shape, leaf.dtype
+        node.extras = None
+        node.sequence = next_sequence()
+        record.accumulator = weakref.ref(node)
+    return node
+
+
+def edge(tensor: TensorBase) -> Node | None:
+    """Where the gradient of `tensor` goes: its node, or its accumulator for a leaf; None if nowhere."""
+    if not tensor._requires_grad:
+        return None
+    return tensor._node or accumulator_of(tensor)
+
+
+def connect(node: Node, tensors: tuple[Any, ...]) -> None:
+    """Set the edges of a new node: one for each of `tensors`, None for what is no tensor."""
+    inputs: list[Node | None] = []
+    numbers: list[int] = []
+    for tensor in tensors:
+        if isinstance(tensor, TensorBase):
+            inputs.append(edge(tensor))
+            numbers.append(tensor._output_nr)
+        else:
+            inputs.append(None)
+            numbers.append(0)
+    node.inputs = tuple(inputs)
+    node.numbers = tuple(numbers) if any(numbers) else None
+    node.sequence = next_sequence()
+    node.saved = node.params = ()
+    node.extras = None
+
+
+def get_gradient_edge(tensor: TensorBase) -> GradientEdge:
+    """The edge that stands for `tensor`: its node (AccumulateGrad for a leaf) and result number.
+
+    Errors: RuntimeError when the tensor does not require a gradient.
+    """
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "it is not possible to get the gradient edge of a tensor that does not require "
+            "gradients; set requires_grad=True before it is used"
+        )
+    node = edge(tensor)
+    assert node is not None
+    return GradientEdge(node, tensor._output_nr)

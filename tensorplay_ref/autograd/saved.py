@@ -1,0 +1,270 @@
+"""SavedTensor: one saved slot of a node. Packed now, unpacked at each read, released after use.
+
+Built-in operations and custom Functions save through this one class, so one hook stack serves both.
+A slot carries its own unpack function, version and history; nothing is looked up later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import ref as weak_reference
+
+from ..storage import Storage, new_storage
+from ..tensor_base import TensorBase, detached, leaf_of, new_tensor
+from .grad_mode import grad_enabled
+from .observer import notify, watchers
+
+if TYPE_CHECKING:
+    from .node import Node
+
+
+class HookPair(NamedTuple):
+    """A pack function with the unpack function that reverses it."""
+
+    pack: Callable[[Any], Any]
+    unpack: Callable[[Any], Any]
+
+
+# Innermost pair last. A ContextVar, so each thread and each asyncio task has a stack of its own.
+# The tuple is replaced and never changed, so a task that inherits it cannot disturb its parent.
+hook_stack: ContextVar[tuple[HookPair, ...]] = ContextVar("hook_stack", default=())
+
+SECOND_TIME = (
+    "Trying to backward through the graph a second time (or to read saved tensors after they have "
+    "been freed): the values saved by {name} were released when its backward had run. "
+    "Specify retain_graph=True in the first backward if the graph is needed again."
+)
+
+
+def save(tensor: TensorBase, owner: Node | None, is_output: bool = False) -> SavedTensor:
+    """Save `tensor` for `owner`; `is_output` when the owner's own result is saved.
+
+    Errors: whatever the pack hook raises, as the same object; RuntimeError when pack changed its
+    argument in place. Nothing is recorded then.
+    """
+    # Attributes are set here, not by an __init__: slots are made for every recorded operation.
+    slot = SavedTensor()
+    storage = tensor._storage
+    slot._unpack_hook = None
+    slot._version = storage.version
+    slot._output_nr = tensor._output_nr
+    # Keeping a weak reference, an array and a storage instead of the tensor itself breaks two
+    # cycles: result -> node -> saved result, and a tensor written in place by its own user.
+    slot._original = weak_reference(tensor)
+    slot._is_output = is_output
+    slot._leaf = None
+    if is_output:
+        # The node hands itself in at each read, so the slot of a result refers to no node.
+        slot._requires_grad = True
+        slot._node = None
+    else:
+        slot._requires_grad = requires_grad = tensor._requires_grad
+        slot._node = node = tensor._node
+        if requires_grad and node is None:
+            slot._leaf = tensor
+    if watchers:
+        notify("save", owner, slot=slot, tensor=tensor, is_output=is_output)
+    stack = hook_stack.get()
+    if stack:
+        slot._pack(tensor, stack[-1], owner)
+    else:
+        slot._value = tensor._array
+        slot._storage = storage
+        slot._form = type(tensor)
+        if type(storage) is not Storage:
+            storage.relabel("saved for backward")
+    return slot
+
+
+class SavedTensor:
+    """One tensor saved for backward: plainly, with a version check, or packed by a hook.
+
+    Saves: without hooks the storage, the array and the version; with hooks what pack returned and
+    the unpack function of the same pair, nothing else. In both cases whether the tensor required a
+    gradient, and its place in the graph, so that what is read later has the same history.
+    """
+
+    __slots__ = (
+        "_value",
+        "_storage",
+        "_version",
+        "_unpack_hook",
+        "_form",
+        "_requires_grad",
+        "_is_output",
+        "_node",
+        "_leaf",
+        "_output_nr",
+        "_original",
+        "__weakref__",
+    )
+    _value: Any  # the array, or what pack returned
+    _storage: Storage | None
+    _version: int
+    _unpack_hook: Callable[[Any], Any] | None
+    _form: Any  # the class of the tensor, or its (shape, dtype, device) when packed
+    _requires_grad: bool
+    _is_output: bool
+    _node: Node | None
+    _leaf: TensorBase | None
+    _output_nr: int
+    _original: Callable[[], TensorBase | None] | None  # None once released
+
+    # -- packing ---------------------------------------------------------------------------------
+    def _pack(self, tensor: TensorBase, pair: HookPair, owner: Node | None) -> None:
+        argument = detached(tensor) if self._is_output else tensor
+        storage = tensor._storage
+        before = storage.version
+        recording = grad_enabled.get()
+        grad_enabled.set(False)
+        try:
+            packed = pair.pack(argument)
+        finally:
+            grad_enabled.set(recording)
+        if storage.version != before:
+            raise RuntimeError(
+                "a saved tensor pack hook has modified its input in place (a "
+                f"{tensor.dtype} tensor of shape {tensor.shape} went from version {before} to "
+                f"{storage.version}); pack must return a new object, for example tensor.clone()"
+            )
+        self._value, self._storage = packed, None
+        self._unpack_hook = pair.unpack
+        self._form = (tensor.shape, tensor.dtype, tensor.device)
+        if watchers:
+            notify("pack", owner, slot=self, tensor=tensor, packed=packed, pair=pair)
+
+    def register_hooks(
+        self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
+    ) -> None:
+        """Pack this one slot now, and unpack it with `unpack_hook` from now on.
+
+        Errors: TypeError for arguments that cannot be called; RuntimeError when the slot has been
+        released or is packed already.
+        """
+        for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
+            if not callable(hook):
+                raise TypeError(f"{name} must be callable, found {type(hook).__name__}")
+        if self._original is None:
+            raise RuntimeError(
+                "calling register_hooks on a saved tensor after it has been freed; "
+                "specify retain_graph=True to keep saved tensors after backward"
+            )
+        if self._unpack_hook is not None:
+            raise RuntimeError(
+                "this saved tensor has hooks already; only one pair is allowed at a time"
+            )
+        self._check_version(None)
+        alias = new_tensor(self._form, self._value, self._storage)
+        # An alias like the result's: the hook of one slot has no business with the history.
+        self._pack(alias, HookPair(pack_hook, unpack_hook), None)
+
+    # -- reading ---------------------------------------------------------------------------------
+    def unpack(self, owner: Node | None = None) -> TensorBase:
+        """The saved tensor, with the history and requires_grad recorded when it was saved.
+
+        Calls the unpack hook at every read, in the grad mode of the reader; nothing is cached.
+
+        Errors: RuntimeError when released, when changed in place since it was saved (no hooks), or
+        when the hook returned another shape, device or kind of dtype; TypeError when it returned
+        something that is no tensor.
+        """
+        if self._original is None:
+            raise RuntimeError(SECOND_TIME.format(name="a node" if owner is None else owner.name()))
+        node = owner if self._is_output else self._node
+        if self._unpack_hook is None:
+            if self._storage.version != self._version:
+                self._check_version(owner)
+            original = self._original()
+            if (
+                original is not None
+                and original._node is node
+                and original._requires_grad == self._requires_grad
+            ):
+                return original
+            value = new_tensor(self._form, self._value, self._storage)
+        else:
+            value = self._unpack_with_hook(owner)
+        if self._requires_grad:
+            value._requires_grad = True
+            value._node = node
+            value._output_nr = self._output_nr
+            if self._leaf is not None:
+                leaf_of(value).stands_for = self._leaf
+        return value
+
+    def _unpack_with_hook(self, owner: Node | None) -> TensorBase:
+        assert self._unpack_hook is not None
+        shape, dtype, device = self._form
+        value = self._unpack_hook(self._value)
+        if watchers:
+            notify("unpack", owner, slot=self, packed=self._value, value=value)
+        if not isinstance(value, TensorBase):
+            raise TypeError(
+                "the output of a saved tensor unpack_hook is expected to be a Tensor "
+                f"of shape {shape}, found {type(value).__name__}"
+            )
+        if value.shape != shape:
+            raise RuntimeError(
+                f"unpack_hook returned a tensor of shape {value.shape} for one saved with shape "
+                f"{shape}; it must return the values that were packed"
+            )
+        if value.device is not device:
+            raise RuntimeError(
+                f"unpack_hook returned a tensor on {value.device} for one saved on {device}; "
+                "move it back with .to(device)"
+            )
+        if value.dtype != dtype:
+            if value.dtype.kind != dtype.kind or dtype.kind not in "fc":
+                raise RuntimeError(
+                    f"unpack_hook returned dtype {value.dtype} for a tensor saved as {dtype}; "
+                    "only a change between floating dtypes is undone"
+                )
+            array = value._array.astype(dtype)
+            return new_tensor(type(value), array, new_storage(array, device, "unpack"))
+        if self._requires_grad or value._requires_grad:
+            # The hook's own arithmetic is no part of the graph: keep its values, drop its history.
+            return detached(value)
+        return value
+
+    def _check_version(self, owner: Node | None) -> None:
+        found = self._storage.version
+        if found == self._version:
+            return
+        maker = "" if self._node is None else f", which is output {self._output_nr} of "
+        maker += "" if self._node is None else self._node.name()
+        by = "" if owner is None else f", saved by {owner.name()}"
+        raise RuntimeError(
+            "one of the variables needed for gradient computation has been modified by an inplace "
+            f"operation: {self._value.dtype} tensor of shape {self._value.shape}{maker}{by}, is at "
+            f"version {found}; expected version {self._version} instead. Hint: save a copy with "
+            ".clone(), or write the change out of place."
+        )
+
+    @property
+    def data(self) -> Any:
+        """What is kept: the packed object, or a detached alias of the tensor when no hook ran."""
+        if self._original is None:
+            raise RuntimeError(SECOND_TIME.format(name="a node"))
+        if self._unpack_hook is not None:
+            return self._value
+        return new_tensor(self._form, self._value, self._storage)
+
+    @property
+    def unpack_hook(self) -> Callable[[Any], Any] | None:
+        """The unpack function that travels with the slot; None when no hook packed it."""
+        return self._unpack_hook
+
+    # -- the end ---------------------------------------------------------------------------------
+    def release(self, owner: Node | None = None) -> None:
+        """Drop what is kept; a later read is an error that says so."""
+        if watchers and self._original is not None:
+            notify("release", owner, slot=self)
+        self._value = self._storage = self._node = self._leaf = self._original = None
+
+    def becomes_output(self, output_nr: int) -> None:
+        """The saved tensor turned out to be a result of the very node that saved it."""
+        self._is_output = self._requires_grad = True
+        self._node, self._leaf, self._output_nr = None, None, output_nr
+

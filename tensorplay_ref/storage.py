@@ -1,0 +1,119 @@
+"""Storage: one buffer on one device, with ONE version counter shared by every view of it.
+
+Views, slices and detached aliases are different tensors over the same storage. A write through any
+of them counts in the storage, so that a saved tensor notices a change made through another name.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .accelerator import HOST, Accelerator, Allocation, HostLedger
+from .device import CPU, Device
+
+Array = NDArray[np.generic]
+
+
+class Storage:
+    """A buffer in ordinary host memory.
+
+    Attributes:
+        buffer: the array that owns (or was given) the memory; every view of the storage looks into it.
+        device: where the buffer lives.
+        version: how many times the buffer was written in place since it was made.
+    """
+
+    # No __init__: a storage is made for every result, and the attributes are cheaper to set there.
+    __slots__ = ("buffer", "device", "version", "__weakref__")
+    buffer: Array
+    device: Device
+    version: int
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the buffer in bytes."""
+        return int(self.buffer.nbytes)
+
+    @property
+    def pinned(self) -> bool:
+        """Whether the buffer is page-locked host memory, which the accelerator's link reads faster."""
+        return False
+
+    @property
+    def allocation(self) -> Allocation | None:
+        """The entry in a ledger, or None for ordinary host memory, which nobody counts."""
+        return None
+
+    def relabel(self, category: str) -> None:
+        """Tell the ledger what the bytes are for; ordinary host memory has no ledger."""
+
+    def __repr__(self) -> str:
+        kind = "pinned " if self.pinned else ""
+        return f"Storage({kind}{self.nbytes} bytes on {self.device}, version {self.version})"
+
+
+class CountedStorage(Storage):
+    """A buffer whose bytes stand in a ledger: accelerator memory, pinned host memory, or a host copy.
+
+    The bytes are counted when the storage is made and freed exactly when its last view goes.
+
+    Errors:
+        OutOfMemoryError: the accelerator has not that much room; nothing was counted.
+    """
+
+    __slots__ = ("_allocation", "_ledger", "_pinned")
+    _ledger: Accelerator | HostLedger
+
+    def __init__(
+        self,
+        buffer: Array,
+        device: Device,
+        operation: str,
+        category: str = "temporaries",
+        *,
+        pinned: bool = False,
+    ) -> None:
+        self.buffer, self.device, self.version = buffer, device, 0
+        ledger = device.accelerator
+        self._pinned = pinned
+        self._allocation: Allocation | None = None
+        if ledger is None:
+            self._ledger = HOST
+            self._allocation = HOST.allocate(int(buffer.nbytes), operation, category, pinned=pinned)
+        else:
+            self._ledger = ledger
+            self._allocation = ledger.allocate(int(buffer.nbytes), operation, category)
+
+    @property
+    def pinned(self) -> bool:
+        return self._pinned
+
+    @property
+    def allocation(self) -> Allocation | None:
+        return self._allocation
+
+    def relabel(self, category: str) -> None:
+        if self._allocation is not None:
+            self._ledger.relabel(self._allocation, category)
+
+    def __del__(self) -> None:
+        # The constructor may have been refused by the ledger, so there may be nothing to free.
+        if getattr(self, "_allocation", None) is not None:
+            self._ledger.free(self._allocation)
+
+
+def host_storage(buffer: Array, device: Device = CPU) -> Storage:
+    """A storage in ordinary host memory, which no ledger counts."""
+    storage = Storage()
+    storage.buffer = buffer
+    storage.device = device
+    storage.version = 0
+    return storage
+
+
+def new_storage(buffer: Array, device: Device, operation: str) -> Storage:
+    """A storage for a buffer that an operation has just made on `device`."""
+    if device.accelerator is None:
+        return host_storage(buffer, device)
+    return CountedStorage(buffer, device, operation)

@@ -117,7 +117,7 @@ class Api:
 
     # Hooks
 
-    def hooks(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> Any:
+    def hooks(self, pack: Any, unpack: Any) -> Any:
         """The context that installs a pair, under the name that all implementations share."""
         return self.graph.saved_tensors_hooks(pack, unpack)
 

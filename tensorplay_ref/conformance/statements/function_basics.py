@@ -88,7 +88,7 @@ def the_separated_style_works(api: Api) -> None:
 @statement(TOPIC, "Function")
 def a_function_without_forward_says_so(api: Api) -> None:
     """apply of a Function without forward is a NotImplementedError that names forward."""
-    function = type("Empty", (api.Function,), {})
+    function: Any = type("Empty", (api.Function,), {})
     raises(NotImplementedError, lambda: function.apply(api.leaf([2.0])), "forward")
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ..api import Api
 from ..expect import equal, raises, same, true
 from ..statement import statement, tensorplay_1_0
@@ -33,7 +36,8 @@ def the_gradient_is_one_object(api: Api) -> None:
 @statement(TOPIC, "engine")
 def a_given_gradient_is_copied(api: Api) -> None:
     """x.backward(g) and (x + 0).backward(g) leave the caller's g alone when .grad is zeroed."""
-    for through in (lambda x: x, lambda x: x + 0.0):
+    routes: tuple[Callable[[Any], Any], ...] = (lambda x: x, lambda x: x + 0.0)
+    for through in routes:
         x, g = api.leaf([1.0, 2.0]), api.constant([5.0, 6.0])
         through(x).backward(g)
         with api.no_grad():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from ..api import Api
@@ -213,8 +214,9 @@ def the_ctx_goes_with_the_result(api: Api) -> None:
 
 @statement(TOPIC, 4)
 def an_input_that_is_not_saved_is_not_kept(api: Api) -> None:
-    """sum and reshape keep no reference to their input."""
-    for operation in (lambda h: h.sum(), lambda h: h + 1.0):
+    """sum and the addition of a number keep no reference to their input."""
+    operations: tuple[Callable[[Any], Any], ...] = (lambda h: h.sum(), lambda h: h + 1.0)
+    for operation in operations:
         with collector_off():
             h = api.leaf([2.0, 3.0]) * 1.0
             watched = weakref.ref(h)

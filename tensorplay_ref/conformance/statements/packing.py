@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -191,16 +192,21 @@ def a_packed_output_shares_the_version_counter(api: Api) -> None:
     same(packed._version - before, 1, "change of the packed tensor's version")
 
 
+def _always(value: Any, argument: Any) -> Any:
+    return value
+
+
 @statement(TOPIC, 6)
 def what_pack_returns_reaches_unpack_as_the_same_object(api: Api) -> None:
     """Whatever pack returns is kept as it is and handed to unpack: any object, the very same."""
     x = api.leaf([2.0, 3.0])
-    for packed in (object(), 7, "key", (1, [2]), np.ones(2)):
-        recorder = Recorder(lambda tensor, packed=packed: packed, lambda packed: x.detach())
+    parcels: list[Any] = [object(), 7, "key", (1, [2]), np.ones(2)]
+    for parcel in parcels:
+        recorder = Recorder(functools.partial(_always, parcel), lambda packed: x.detach())
         with api.hooks(recorder.pack, recorder.unpack):
             y = x.sin()
         y.sum().backward()
-        true(recorder.unpacked[0] is packed, f"unpack got another object than {packed!r}")
+        true(recorder.unpacked[0] is parcel, f"unpack got another object than {parcel!r}")
 
 
 @statement(TOPIC, 6)
@@ -208,10 +214,10 @@ def pack_may_return_none(api: Api) -> None:
     """None is a legal packed value; unpack is called with it."""
     x = api.leaf([2.0, 3.0])
     recorder = Recorder(lambda tensor: None, lambda packed: x.detach())
-    for y in (lambda: x.square(), lambda: square(api).apply(x)):
+    for operation in (api.Tensor.square, square(api).apply):
         recorder.unpacked.clear()
         with api.hooks(recorder.pack, recorder.unpack):
-            z = y()
-        (gradient,) = api.grad(z.sum(), x)
+            y = operation(x)
+        (gradient,) = api.grad(y, x, api.constant([1.0, 1.0]))
         same(recorder.unpacked, [None], "what unpack got")
         equal(api, gradient, [4.0, 6.0])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from ..api import Api
@@ -146,11 +149,12 @@ def a_batch_times_a_plain_matrix_sums_over_the_batch(api: Api) -> None:
 @statement(TOPIC, "engine")
 def reflected_operators_have_the_right_sign(api: Api) -> None:
     """3 - x, 3 / x and 2 ** x at 2 have derivatives -1, -0.75 and 4 log 2."""
-    for function, expected in (
+    cases: tuple[tuple[Callable[[Any], Any], float], ...] = (
         (lambda x: 3.0 - x, -1.0),
         (lambda x: 3.0 / x, -0.75),
         (lambda x: 2.0**x, 4.0 * np.log(2.0)),
-    ):
+    )
+    for function, expected in cases:
         x = api.leaf([2.0])
         function(x).sum().backward()
         equal(api, x.grad, [expected])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -107,7 +108,7 @@ def the_wider_dtype_wins(api: Api) -> None:
 def a_numpy_number_on_the_left_gives_a_tensor(api: Api) -> None:
     """np.float64(2) * x is a Tensor with the right gradient, and so for + - / and **."""
     two = np.float64(2.0)
-    operations = {
+    operations: dict[str, tuple[Callable[[Any], Any], float]] = {
         "*": (lambda x: two * x, 2.0),
         "+": (lambda x: two + x, 1.0),
         "-": (lambda x: two - x, -1.0),

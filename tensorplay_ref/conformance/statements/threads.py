@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -103,7 +104,7 @@ def eight_threads_pack_with_their_own_pairs(api: Api) -> None:
             for _ in range(20):
                 square(api).apply(x)
 
-    _together([lambda number=number: work(number) for number in range(8)])
+    _together([functools.partial(work, number) for number in range(8)])
     found = [{each.item() for each in recorder.packed} for recorder in recorders]
     same(found, [{float(number)} for number in range(8)], "values packed in each thread")
     same([len(recorder.packed) for recorder in recorders], [20] * 8, "packs in each thread")

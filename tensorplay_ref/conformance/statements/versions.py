@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from ..api import Api
 from ..expect import equal, raises, same
 from ..statement import statement, tensorplay_lacks
@@ -16,7 +19,7 @@ def every_in_place_operation_counts_one(api: Api) -> None:
     """A new tensor has version 0, and each in-place operation adds one."""
     x = api.constant([1.0, 2.0])
     found = [x._version]
-    steps = (
+    steps: tuple[Callable[[], Any], ...] = (
         lambda: x.add_(1.0),
         lambda: x.mul_(2.0),
         lambda: x.copy_(api.constant([5.0, 6.0])),

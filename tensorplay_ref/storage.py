@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .accelerator import HOST, Accelerator, Allocation, HostLedger
+from .accelerator import HOST, Accelerator, Allocation, HostLedger, Stream
 from .device import CPU, Device
 
 Array = NDArray[np.generic]
@@ -73,6 +73,7 @@ class CountedStorage(Storage):
         category: str = "temporaries",
         *,
         pinned: bool = False,
+        stream: Stream = "compute",
     ) -> None:
         self.buffer, self.device, self.version = buffer, device, 0
         ledger = device.accelerator
@@ -83,7 +84,9 @@ class CountedStorage(Storage):
             self._allocation = HOST.allocate(int(buffer.nbytes), operation, category, pinned=pinned)
         else:
             self._ledger = ledger
-            self._allocation = ledger.allocate(int(buffer.nbytes), operation, category)
+            self._allocation = ledger.allocate(
+                int(buffer.nbytes), operation, category, stream=stream
+            )
 
     @property
     def pinned(self) -> bool:

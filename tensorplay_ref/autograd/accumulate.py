@@ -6,12 +6,12 @@ engine's own is copied when it becomes a `.grad`.
 
 from __future__ import annotations
 
-import math
 import threading
 from typing import Any
 
 import numpy as np
 
+from ..device import CPU
 from ..storage import new_storage
 from ..tensor_base import new_tensor
 from .node import AccumulateGrad
@@ -64,6 +64,10 @@ def added(held: Any, grad: Any, owned: bool, create_graph: bool) -> Any:
         return own
     if create_graph or held._requires_grad or grad._requires_grad:
         return held + grad
+    if held._storage.device is CPU:
+        held._array += grad._array
+        held._storage.version += 1
+        return held
     return held.add_(grad)
 
 
@@ -72,7 +76,3 @@ def own_copy(grad: Any) -> Any:
     array = np.array(grad._array, order="C", copy=True)
     return new_tensor(type(grad), array, new_storage(array, grad._storage.device, "AccumulateGrad"))
 
-
-def size_of(shape: tuple[int, ...]) -> int:
-    """The number of elements of an array of this shape."""
-    return math.prod(shape)

@@ -20,6 +20,7 @@ from ..device import CPU
 from .accumulate import fitted, put
 from .anomaly import anomaly, check_for_nan
 from .grad_mode import grad_enabled
+from .multi_grad import Walk, current_walk
 from .node import AccumulateGrad, Node
 from .observer import notify, watchers
 
@@ -58,8 +59,9 @@ def run(
         deliver(node, number, grad, pending, owned, create_graph)
     array: Any = None
     below: Node | None = None
-    mode_before = grad_enabled.get()
+    mode_before, walk_before = grad_enabled.get(), current_walk.get()
     grad_enabled.set(create_graph)
+    current_walk.set(Walk(order))
     try:
         # A backward formula may divide by zero on purpose (the gradient of sqrt at 0 is infinite).
         with np.errstate(all="ignore"):
@@ -117,6 +119,7 @@ def run(
                 grads = grad = array = None
     finally:
         grad_enabled.set(mode_before)
+        current_walk.set(walk_before)
     while arrived:
         put(*arrived.pop(0), create_graph)
     for tensor, gradient in retained:
@@ -166,7 +169,7 @@ def deliver(
 ) -> None:
     """Add a gradient to what has arrived at result `number` of `node`, fitted to its shape."""
     if node.shape is None:
-        shape, dtype = node.results[number]  # type: ignore[attr-defined]
+        shape, dtype, _ = node.results[number]  # type: ignore[attr-defined]
         grad = fitted(grad, shape, dtype)
         slots = pending.setdefault(node, [None] * len(node.results))  # type: ignore[attr-defined]
         slots[number] = grad if slots[number] is None else slots[number] + grad

@@ -231,3 +231,37 @@ def get_gradient_edge(tensor: TensorBase) -> GradientEdge:
     node = edge(tensor)
     assert node is not None
     return GradientEdge(node, tensor._output_nr)
+
+
+def register_tensor_hook(tensor: TensorBase, hook: Hook) -> RemovableHandle:
+    """Call `hook(grad)` when the gradient of `tensor` is complete; it may return another one.
+
+    A result's hooks belong to the node that made it (an in-place write afterwards leaves them
+    there), a leaf's to the leaf.
+
+    Errors: RuntimeError when the tensor does not require a gradient.
+    """
+    if not tensor.requires_grad:
+        raise RuntimeError(
+            "cannot register a hook on a tensor that doesn't require gradient; "
+            "set requires_grad=True first"
+        )
+    node = tensor.grad_fn
+    if node is None:
+        leaf = tensor if leaf_of(tensor).stands_for is None else leaf_of(tensor).stands_for
+        assert leaf is not None
+        return RemovableHandle(leaf_of(leaf).hooks, hook)
+    hooks = node._extras().tensor_hooks.setdefault(tensor._output_nr, HookTable())
+    return RemovableHandle(hooks, hook)
+
+
+def retain_grad(tensor: TensorBase) -> None:
+    """Have backward fill `.grad` of a result too; for a leaf this is so anyway.
+
+    Errors: RuntimeError when the tensor does not require a gradient.
+    """
+    if not tensor.requires_grad:
+        raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    node = tensor.grad_fn
+    if node is not None:
+        node._extras().retained[tensor._output_nr] = weakref.ref(tensor)

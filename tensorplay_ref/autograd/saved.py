@@ -25,6 +25,8 @@ class HookPair(NamedTuple):
 
     pack: Callable[[Any], Any]
     unpack: Callable[[Any], Any]
+    owner: Any = None  # the context that pushed it, which alone may take it off
+    native_pop: Callable[[], Any] | None = None
 
 
 # Innermost pair last. A ContextVar, so each thread and each asyncio task has a stack of its own.
@@ -262,6 +264,19 @@ class SavedTensor:
         if watchers and self._original is not None:
             notify("release", owner, slot=self)
         self._value = self._storage = self._node = self._leaf = self._original = None
+
+    # -- in-place operations (ops/inplace.py) ------------------------------------------------------
+    def copy_if_shared(self, storage: Storage) -> None:
+        """Keep a copy instead of a view of `storage`, which is about to be overwritten."""
+        if self._storage is storage and not self._is_output:
+            self._value = self._value.copy()
+            self._storage = new_storage(self._value, storage.device, "clone")
+            self._version = 0
+
+    def written(self, storage: Storage) -> None:
+        """The saved result has been written into `storage` now: count from here."""
+        if self._storage is storage and self._is_output:
+            self._version = storage.version
 
     def becomes_output(self, output_nr: int) -> None:
         """The saved tensor turned out to be a result of the very node that saved it."""

@@ -1,0 +1,231 @@
+"""FunctionContext: the ctx of a Function, which is also the node in the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..storage import new_storage
+from ..tensor_base import TensorBase, detached, new_tensor
+from .accumulate import broadcasts_to
+from .node import Node, connect
+from .saved import SavedTensor, save
+
+if TYPE_CHECKING:
+    from .function import Function
+
+
+class FunctionContext(Node):
+    """What forward and backward of a Function share. Attributes of one's own may be set freely.
+
+    Attributes:
+        needs_input_grad: for each input, whether its gradient will be wanted; readable in forward.
+        results: for each output (shape, dtype, device), None for what is no tensor.
+    """
+
+    __slots__ = (
+        "function",
+        "needs_input_grad",
+        "results",
+        "arguments",
+        "to_save",
+        "materialize_grads",
+        "dirty_tensors",
+        "non_differentiable",
+        "saved_for_forward",
+        "_recording",
+        "_tensor_inputs",
+        "__dict__",
+    )
+
+    def __init__(
+        self,
+        function: type[Function],
+        arguments: tuple[Any, ...],
+        needs_input_grad: tuple[bool, ...],
+        recording: bool,
+    ) -> None:
+        self.function = function
+        self.needs_input_grad = needs_input_grad
+        self._recording = recording
+        self._tensor_inputs = tuple([isinstance(value, TensorBase) for value in arguments])
+        self.materialize_grads = True
+        # Known while forward runs; dropped afterwards, since they would keep the outputs alive.
+        self.arguments: tuple[Any, ...] = arguments
+        self.to_save: tuple[Any, ...] = ()
+        self.dirty_tensors: tuple[Any, ...] = ()
+        self.non_differentiable: tuple[Any, ...] = ()
+        self.saved_for_forward: tuple[Any, ...] = ()
+        self.results: list[Any] = []
+        connect(self, arguments if recording else ())
+        self.shape = None
+        self.dtype = np.dtype(np.float32)
+
+    def name(self) -> str:
+        """The Function's name with "Backward" behind it."""
+        return f"{self.function.__name__}Backward"
+
+    # -- in forward ------------------------------------------------------------------------------
+    def save_for_backward(self, *tensors: TensorBase | None) -> None:
+        """Save tensors (None stays None) for backward; hooks pack them now, in this order.
+
+        The last call counts. Errors: TypeError naming position and type of what is no tensor,
+        before anything is packed; whatever a pack hook raises.
+        """
+        for position, tensor in enumerate(tensors):
+            if tensor is not None and not isinstance(tensor, TensorBase):
+                raise TypeError(
+                    f"save_for_backward can only save tensors or None, but argument {position} is "
+                    f"of type {type(tensor).__name__}; keep other values as attributes of ctx"
+                )
+        self.release()
+        self.saved = ()
+        self.to_save = tensors
+        if not self._recording:
+            return
+        # What is not an input may turn out to be an output. Packing an alias of it keeps the cycle
+        # output -> node -> packed -> output from closing.
+        self.saved = tuple(
+            None
+            if tensor is None
+            else save(tensor if self.is_input(tensor) else detached(tensor), self)
+            for tensor in tensors
+        )
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for forward-mode derivatives, which are not computed here; see `saved_for_forward`."""
+        self.saved_for_forward = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward gets zeros (True, the default) or None for an output without gradient."""
+        self.materialize_grads = bool(value)
+
+    def mark_dirty(self, *tensors: TensorBase) -> None:
+        """Declare inputs that forward changed in place; each must be returned too."""
+        self._only_tensors("mark_dirty", tensors)
+        for tensor in tensors:
+            if tensor._view is not None and tensor._requires_grad:
+                raise RuntimeError(
+                    "mark_dirty: a view cannot be changed in place by a Function; pass its base, "
+                    "or a clone"
+                )
+            tensor._storage.version += 1
+        self.dirty_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: TensorBase) -> None:
+        """Declare outputs that get no gradient."""
+        self._only_tensors("mark_non_differentiable", tensors)
+        self.non_differentiable = tensors
+
+    def _only_tensors(self, method: str, tensors: tuple[Any, ...]) -> None:
+        for position, tensor in enumerate(tensors):
+            if not isinstance(tensor, TensorBase):
+                raise TypeError(
+                    f"{method} only accepts tensors, argument {position} is of type "
+                    f"{type(tensor).__name__}"
+                )
+
+    def is_input(self, tensor: TensorBase) -> bool:
+        """Whether `tensor` is one of the inputs, the very object."""
+        return any(tensor is value for value in self.arguments)
+
+    def is_dirty(self, tensor: TensorBase) -> bool:
+        """Whether forward declared that it changed `tensor`."""
+        return any(tensor is value for value in self.dirty_tensors)
+
+    def is_non_differentiable(self, tensor: TensorBase) -> bool:
+        """Whether forward declared that `tensor` gets no gradient."""
+        return any(tensor is value for value in self.non_differentiable)
+
+    def check_dirty(self, outputs: list[Any]) -> None:
+        """Refuse dirty leaves and dirty tensors that forward did not return."""
+        for tensor in self.dirty_tensors:
+            if not any(tensor is output for output in outputs):
+                raise RuntimeError(
+                    "Some elements marked as dirty during the forward method were not returned as "
+                    "output. The inputs that are modified inplace must all be outputs of the "
+                    "Function."
+                )
+            if self._recording and tensor._requires_grad and tensor._node is None:
+                raise RuntimeError(
+                    "a leaf Variable that requires grad has been used in an in-place operation."
+                )
+
+    def note_output(self, tensor: TensorBase, position: int) -> None:
+        """Tell the saved slots that `tensor` is result `position` of this very node."""
+        for saved, slot in zip(self.to_save, self.saved, strict=False):
+            if saved is tensor and slot is not None and not self.is_input(tensor):
+                slot.becomes_output(position)
+
+    def end_forward(self) -> None:
+        """Drop what only forward needs."""
+        self.arguments = self.to_save = self.dirty_tensors = self.non_differentiable = ()
+
+    # -- in backward -----------------------------------------------------------------------------
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What was saved, unpacked anew at every read; () when nothing was.
+
+        Errors: RuntimeError after the graph was freed, or when one was changed in place since.
+        """
+        if not self.saved:
+            return self.to_save
+        return tuple(self.read())
+
+    @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        return self.saved
+
+    def backward(self, *grads: Any) -> tuple[Any, ...]:
+        """Call the Function's backward and check what it returns; see Function."""
+        if self.materialize_grads:
+            grads = tuple(
+                _zeros(grads, result) if grad is None and result is not None else grad
+                for grad, result in zip(grads, self.results, strict=True)
+            )
+        function: Any = self.function
+        returned = function.gradient_rule()(self, *grads)
+        gradients = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
+        expected = len(self.inputs)
+        if len(gradients) < expected or any(g is not None for g in gradients[expected:]):
+            raise RuntimeError(
+                f"function {self.name()} returned an incorrect number of gradients "
+                f"(expected {expected}, got {len(gradients)})"
+            )
+        for position, gradient in enumerate(gradients[:expected]):
+            self._check_gradient(position, gradient)
+        return gradients[:expected]
+
+    def _check_gradient(self, position: int, gradient: Any) -> None:
+        if gradient is None:
+            return
+        if not isinstance(gradient, TensorBase):
+            raise RuntimeError(
+                f"function {self.name()}: expected Tensor or None as gradient {position} "
+                f"(got {type(gradient).__name__})"
+            )
+        below = self.inputs[position]
+        if below is None:
+            if not self._tensor_inputs[position]:
+                raise RuntimeError(
+                    f"function {self.name()} returned a gradient different than None at position "
+                    f"{position + 1}, but the corresponding forward input was not a Tensor"
+                )
+            return
+        shape = below.shape
+        if shape is None:
+            number = 0 if self.numbers is None else self.numbers[position]
+            shape = below.results[number][0]  # type: ignore[attr-defined]
+        if not broadcasts_to(shape, gradient.shape):
+            raise RuntimeError(
+                f"Function {self.name()} returned an invalid gradient at index {position} - got "
+                f"{list(gradient.shape)} but expected shape compatible with {list(shape)}"
+            )
+
+
+def _zeros(grads: tuple[Any, ...], result: tuple[Any, ...]) -> Any:
+    shape, dtype, device = result
+    kind = next(type(grad) for grad in grads if grad is not None)
+    array = np.zeros(shape, dtype)
+    return new_tensor(kind, array, new_storage(array, device, "zeros"))

@@ -1,0 +1,183 @@
+"""backward and grad: the two ways into the backward walk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..storage import new_storage
+from ..tensor_base import TensorBase, new_tensor
+from .accumulate import added
+from .engine import Target, run
+from .node import AccumulateGrad, GradientEdge, Node, edge
+
+Tensors = Any  # a tensor, a GradientEdge, or a sequence of them
+
+
+def backward(
+    tensors: Tensors,
+    grad_tensors: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    inputs: Tensors = None,
+) -> None:
+    """Add the gradients of `tensors` to the `.grad` of the leaves below them.
+
+    Args:
+        tensors: one or several results; a result with more than one element needs its gradient.
+        grad_tensors: the gradient of each, of its shape; None for 1 (one-element results only).
+        retain_graph: keep saved values; by default what `create_graph` is.
+        create_graph: record the walk, so that the gradients can be differentiated.
+        inputs: add to the `.grad` of these tensors only; results are allowed, too.
+
+    Errors: RuntimeError when a result has no graph, a gradient is missing or of another shape, or
+    the graph was freed. A backward that raises changes no `.grad`.
+    """
+    outputs = _many(tensors)
+    if not outputs:
+        raise RuntimeError("backward requires at least one tensor")
+    roots = _roots(outputs, _gradients(outputs, grad_tensors))
+    retain = create_graph if retain_graph is None else bool(retain_graph)
+    if inputs is None:
+        run(roots, retain_graph=retain, create_graph=create_graph)
+        return
+    wanted = _many(inputs)
+    if not wanted:
+        raise RuntimeError("backward: inputs cannot be empty; leave it out to reach every leaf")
+    targets = _targets(wanted)
+    found = run(roots, retain_graph=retain, create_graph=create_graph, targets=targets)
+    for tensor, (node, _), gradient in zip(wanted, targets, found, strict=True):
+        if gradient is not None and not isinstance(node, AccumulateGrad):
+            tensor._grad = added(tensor._grad, gradient, False, create_graph)
+
+
+def grad(
+    outputs: Tensors,
+    inputs: Tensors,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    materialize_grads: bool = False,
+) -> tuple[Any, ...]:
+    """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched.
+
+    Args:
+        outputs: one or several results.
+        inputs: tensors (or GradientEdges) of the graph, leaves or results.
+        grad_outputs: the gradient of each output; None for 1 (one-element results only).
+        retain_graph: keep saved values; by default what `create_graph` is.
+        create_graph: record the walk, so that the gradients can be differentiated.
+        allow_unused: give None for an input that the outputs do not depend on, instead of an error.
+        materialize_grads: give zeros for it.
+
+    Errors: as `backward`; RuntimeError for an input without requires_grad or not used in the graph.
+    """
+    wanted, results = _many(inputs), _many(outputs)
+    if not wanted:
+        raise RuntimeError("grad requires at least one input tensor")
+    if not results:
+        raise RuntimeError("grad requires at least one output tensor")
+    if materialize_grads and allow_unused is False:
+        raise ValueError("grad: materialize_grads=True gives unused inputs zeros, so allow_unused "
+                         "must not be False")
+    roots = _roots(results, _gradients(results, grad_outputs))
+    targets = _targets(wanted)
+    retain = create_graph if retain_graph is None else bool(retain_graph)
+    found = run(
+        roots, retain_graph=retain, create_graph=create_graph, targets=targets, accumulate=False
+    )
+    answers = []
+    for position, (tensor, gradient) in enumerate(zip(wanted, found, strict=True)):
+        if gradient is None and materialize_grads:
+            array = np.zeros(tensor.shape, tensor.dtype)
+            gradient = new_tensor(type(tensor), array, new_storage(array, tensor.device, "zeros"))
+        elif gradient is None and not allow_unused:
+            raise RuntimeError(
+                f"One of the differentiated Tensors was not used in the graph: input {position}. "
+                "Set allow_unused=True if that is as it should be."
+            )
+        answers.append(gradient)
+    return tuple(answers)
+
+
+def _many(tensors: Tensors) -> list[Any]:
+    if isinstance(tensors, (TensorBase, GradientEdge)):
+        return [tensors]
+    return list(tensors)
+
+
+def _edge_of(value: Any, what: str) -> Target:
+    if isinstance(value, GradientEdge):
+        return value.node, value.output_nr
+    if not isinstance(value, TensorBase):
+        raise TypeError(f"{what}: expected a Tensor, found {type(value).__name__}")
+    if not value.requires_grad:
+        raise RuntimeError(
+            "One of the differentiated Tensors does not require grad"
+            if what == "inputs"
+            else "element 0 of tensors does not require grad and does not have a grad_fn"
+        )
+    node = edge(value)
+    assert node is not None
+    return node, value._output_nr
+
+
+def _targets(wanted: Sequence[Any]) -> list[Target]:
+    return [_edge_of(value, "inputs") for value in wanted]
+
+
+def _gradients(outputs: Sequence[Any], given: Any) -> list[Any]:
+    if given is None:
+        return [None] * len(outputs)
+    gradients = [given] if isinstance(given, TensorBase) else list(given)
+    if len(gradients) != len(outputs):
+        raise RuntimeError(
+            "The number of grad_outputs must match the number of outputs: "
+            f"found {len(gradients)} for {len(outputs)}"
+        )
+    return gradients
+
+
+def _roots(outputs: Sequence[Any], gradients: Sequence[Any]) -> list[tuple[Node, int, Any]]:
+    roots = []
+    for position, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
+        node, number = _edge_of(output, "outputs")
+        if isinstance(output, GradientEdge):
+            if gradient is None:
+                raise RuntimeError("a GradientEdge as output needs its gradient in grad_outputs")
+        elif gradient is None:
+            gradient = _one(output)
+        elif not isinstance(gradient, TensorBase):
+            raise TypeError(
+                "gradients can be either Tensors or None, "
+                f"found {type(gradient).__name__} for output {position}"
+            )
+        elif gradient.shape != output.shape:
+            raise RuntimeError(
+                f"Mismatch in shape: grad_output[{position}] has a shape of {gradient.shape} and "
+                f"output[{position}] has a shape of {output.shape}."
+            )
+        elif gradient.device != output.device:
+            raise RuntimeError(
+                f"grad_output[{position}] is on {gradient.device}, its output on {output.device}; "
+                "move it with .to(device)"
+            )
+        roots.append((node, number, gradient))
+    return roots
+
+
+def _one(output: TensorBase) -> TensorBase:
+    if output._array.size != 1:
+        raise RuntimeError(
+            "grad can be implicitly created only for scalar outputs; this one has shape "
+            f"{output.shape}: pass its gradient, or take .sum() first"
+        )
+    if output.dtype.kind == "c":
+        raise RuntimeError(
+            "grad can be implicitly created only for real scalar outputs; this one is complex"
+        )
+    array = np.ones_like(output._array)
+    return new_tensor(type(output), array, new_storage(array, output.device, "ones_like"))

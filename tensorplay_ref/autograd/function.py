@@ -1,0 +1,208 @@
+"""Function: an operation of one's own; its ctx is the node that the graph records.
+
+Source of the behaviour: `autograd.Function` of TensorPlay and of PyTorch. Where they differ,
+saving packs at once (TensorPlay), nothing is saved without a graph (PyTorch), and tensors inside
+list, tuple and dict arguments are differentiated (TensorPlay).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..tensor_base import TensorBase, ViewOf, detached, follow_base
+from .context import FunctionContext
+from .grad_mode import grad_enabled
+from .node import Node, connect
+from .observer import notify, watchers
+
+
+class Function:
+    """Base of custom operations: define static `forward` and `backward`, call `apply`.
+
+    Either `forward(ctx, *inputs)`, or `forward(*inputs)` with `setup_context(ctx, inputs, output)`.
+    `backward(ctx, *grads)` gets one gradient for each output and returns one for each input (each
+    tensor inside a list, tuple or dict counts as an input of its own; None where none is needed).
+    forward runs with recording off; backward with recording on only under create_graph.
+
+    Saves: what `ctx.save_for_backward` is given, packed at once; nothing when no input requires a
+    gradient or recording is off.
+    """
+
+    def __init__(self) -> None:
+        raise TypeError(
+            f"{type(self).__name__} is not to be instantiated: call {type(self).__name__}.apply(...)"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs."""
+        raise NotImplementedError(
+            "You must implement the forward function for your custom autograd.Function."
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Save what backward needs, when `forward` is written without ctx."""
+        raise NotImplementedError("setup_context is not implemented")
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """The gradients of the inputs."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom "
+            "autograd.Function to use it with backward mode AD."
+        )
+
+    @classmethod
+    def gradient_rule(cls) -> Callable[..., Any]:
+        """`backward`, or `vjp` when the class calls it that."""
+        if cls.backward is Function.backward:
+            rule: Callable[..., Any] = getattr(cls, "vjp", cls.backward)
+            return rule
+        return cls.backward
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward; record the operation when an input requires a gradient.
+
+        Keyword arguments are handed to forward and never differentiated.
+
+        Errors: what forward raises, as it is; RuntimeError when a tensor marked dirty is a leaf
+        that requires grad, or is not returned.
+        """
+        inputs = flat(args)
+        needs = []
+        for value in inputs:
+            if isinstance(value, TensorBase):
+                if value._view is not None:
+                    follow_base(value)
+                needs.append(value._requires_grad)
+            else:
+                needs.append(False)
+        recording = True in needs and grad_enabled.get()
+        ctx = FunctionContext(cls, tuple(inputs), tuple(needs), recording)
+        before = grad_enabled.get()
+        grad_enabled.set(False)
+        try:
+            if cls.setup_context is Function.setup_context:
+                output = cls.forward(ctx, *args, **kwargs)
+            else:
+                output = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, with_defaults(cls.forward, args), output)
+        finally:
+            grad_enabled.set(before)
+        single = not isinstance(output, (tuple, list))
+        outputs = [output] if single else list(output)
+        if recording:
+            _attach(ctx, outputs)
+        else:
+            ctx.check_dirty(outputs)
+        ctx.end_forward()
+        if single:
+            return outputs[0]
+        return type(output)(outputs) if type(output) in (tuple, list) else tuple(outputs)
+
+
+def flat(args: Sequence[Any]) -> list[Any]:
+    """The inputs one by one: a container that holds a tensor counts as its elements."""
+    inputs: list[Any] = []
+    for arg in args:
+        if type(arg) in (list, tuple, dict) and _holds_tensor(arg):
+            inputs.extend(flat(list(arg.values()) if isinstance(arg, dict) else arg))
+        else:
+            inputs.append(arg)
+    return inputs
+
+
+def _holds_tensor(value: Any) -> bool:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        return any(_holds_tensor(item) for item in value)
+    return isinstance(value, TensorBase)
+
+
+def with_defaults(forward: Callable[..., Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The positional arguments followed by the defaults of those that were left out."""
+    bound = inspect.signature(forward).bind_partial(*args)
+    bound.apply_defaults()
+    return bound.args
+
+
+def _attach(ctx: FunctionContext, outputs: list[Any]) -> None:
+    """Make ctx the history of the outputs, in place of each that is a tensor."""
+    ctx.check_dirty(outputs)
+    results: list[Any] = []
+    for position, output in enumerate(outputs):
+        if not isinstance(output, TensorBase):
+            results.append(None)
+            continue
+        results.append((output.shape, output.dtype, output.device))
+        if ctx.is_non_differentiable(output) or output.dtype.kind not in "fc":
+            if ctx.is_input(output):
+                outputs[position] = detached(output)
+            continue
+        dirty = ctx.is_dirty(output)
+        result = output
+        if not dirty and (output._requires_grad or ctx.is_input(output)):
+            # The user's own tensor came back: it keeps its history, the result gets another name.
+            result = outputs[position] = detached(output)
+        if result._view is not None:
+            # A view of an input: its history is this operation's, and it may not be written.
+            result._view = ViewOf(result._view.base, (), None, True)
+        ctx.note_output(output, position)
+        result._node, result._output_nr, result._requires_grad = ctx, position, True
+    ctx.results = results
+    if watchers:
+        notify("record", ctx, result=outputs[0], inputs=ctx.arguments)
+
+
+class _Refusal(Node):
+    """Stands where a second derivative would be: running it is an error."""
+
+    def name(self) -> str:
+        return "OnceDifferentiableBackward"
+
+    def backward(self, grad: Any) -> Any:
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a Function's backward that cannot be differentiated itself.
+
+    It runs with recording off. Under create_graph its results refuse a second derivative with
+    RuntimeError, if an incoming gradient requires one.
+    """
+
+    @functools.wraps(backward)
+    def wrapper(ctx: Any, *grads: Any) -> Any:
+        recording = grad_enabled.get()
+        grad_enabled.set(False)
+        try:
+            results = backward(ctx, *grads)
+        finally:
+            grad_enabled.set(recording)
+        needing = tuple(g for g in grads if isinstance(g, TensorBase) and g._requires_grad)
+        if not recording or not needing:
+            return results
+        many = results if isinstance(results, tuple) else (results,)
+        refused = tuple(_refusing(result, needing) for result in many)
+        return refused if isinstance(results, tuple) else refused[0]
+
+    return wrapper
+
+
+def _refusing(result: Any, grads: tuple[Any, ...]) -> Any:
+    if not isinstance(result, TensorBase):
+        return result
+    node = _Refusal()
+    connect(node, grads)
+    node.shape, node.dtype = result.shape, result.dtype
+    refusing = detached(result)
+    refusing._node, refusing._requires_grad = node, True
+    return refusing

@@ -1,0 +1,99 @@
+"""register_multi_grad_hook: one function for the gradients of several tensors."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ..tensor_base import TensorBase
+from .node import Node, edge, register_tensor_hook
+
+
+class Walk:
+    """One backward while it runs: the nodes that have not run yet, oldest first."""
+
+    __slots__ = ("order", "__weakref__")
+
+    def __init__(self, order: list[Node]) -> None:
+        self.order = order
+
+
+# The innermost backward of this thread or task. A backward inside a hook is a walk of its own.
+current_walk: ContextVar[Walk | None] = ContextVar("current_walk", default=None)
+
+
+class MultiGradHandle:
+    """What register_multi_grad_hook returns: `remove()` takes the hook off every tensor."""
+
+    def __init__(self, handles: Sequence[Any]) -> None:
+        self._handles = handles
+
+    def remove(self) -> None:
+        """Take the hook off all its tensors."""
+        for handle in self._handles:
+            handle.remove()
+
+
+def register_multi_grad_hook(
+    tensors: Sequence[TensorBase], fn: Callable[..., Any], *, mode: str = "all"
+) -> MultiGradHandle:
+    """Call `fn` once in each backward that reaches the tensors.
+
+    Args:
+        tensors: each must require a gradient.
+        fn: with mode "all" called as fn(list of gradients) when every gradient that this backward
+            computes is there, with None for the others; with "any" as fn(gradient) on the first.
+        mode: "all" or "any".
+
+    Errors: ValueError for another mode; RuntimeError for a tensor without requires_grad.
+    Source: PyTorch's `torch.autograd.graph.register_multi_grad_hook`.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"register_multi_grad_hook: mode must be 'all' or 'any', found {mode!r}")
+    tensors = list(tensors)
+    for position, tensor in enumerate(tensors):
+        if not tensor.requires_grad:
+            raise RuntimeError(
+                f"register_multi_grad_hook: tensor {position} does not require a gradient"
+            )
+    # The state belongs to the walk, so a walk that fails leaves nothing for the next one.
+    states: WeakKeyDictionary[Walk, _State] = WeakKeyDictionary()
+    lock = threading.Lock()
+    nodes = [edge(tensor) for tensor in tensors]
+
+    def collect(position: int) -> Callable[[Any], None]:
+        def hook(grad: Any) -> None:
+            walk = current_walk.get()
+            assert walk is not None
+            with lock:
+                state = states.get(walk)
+                if state is None:
+                    state = states[walk] = _State(len(tensors))
+                    ahead = set(walk.order)
+                    here = nodes[position]
+                    state.missing = sum(n is here or n in ahead for n in nodes)
+                state.grads[position] = grad
+                state.missing -= 1
+                state.seen += 1
+                first, last = state.seen == 1, state.missing == 0
+            if mode == "any" and first:
+                fn(grad)
+            elif mode == "all" and last:
+                fn(list(state.grads))
+
+        return hook
+
+    handles = [register_tensor_hook(t, collect(position)) for position, t in enumerate(tensors)]
+    return MultiGradHandle(handles)
+
+
+class _State:
+    """How far one walk has come with the tensors of one hook."""
+
+    def __init__(self, count: int) -> None:
+        self.grads: list[Any] = [None] * count
+        self.missing = 0
+        self.seen = 0

@@ -1,0 +1,292 @@
+"""In-place operations: check, compute, save what is needed, then write, count and rebase.
+
+Nothing is written before everything that can fail has succeeded, so a refused in-place operation
+leaves values, version and history as they were.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.grad_mode import grad_enabled
+from ..autograd.mutation import before_write
+from ..autograd.node import Node, connect
+from ..autograd.observer import notify, watchers
+from ..autograd.saved import SavedTensor, hook_stack
+from ..tensor_base import TensorBase, follow_base, leaf_of, new_tensor, wrap
+from ..transfer import copy_to
+from .operation import Operation, common_device, promoted, recording, shapes_differ
+
+
+def inplace(cls: type[Operation], target: Any, *rest: Any) -> Any:
+    """`target` becomes `cls(target, *rest)`: the in-place form of an operation of the same shape.
+
+    `rest` holds the other tensors or numbers, then the operation's parameters.
+
+    Errors: RuntimeError for a leaf that requires grad (or a view of one), a result of another shape
+    or of a dtype that the target cannot hold, an expanded target; then nothing has been changed.
+    """
+    count = (cls.arity or 1) - 1
+    others = tuple(
+        wrap(type(target), other.copy()) if isinstance(other, np.ndarray) else other
+        for other in rest[:count]
+    )
+    params = rest[count:]
+    operands = (target, *others)
+    common_device(cls, operands)
+    check_writable(cls.__name__, target, recording(operands))
+    out, more = _compute(cls, target, operands, params)
+    _check_result(cls, target, out)
+    if recording(operands):
+        node = _record(cls, target, others, params, more)
+        write(cls.__name__, target, out)
+        _after_write(node, target)
+        rebase(target, node, others)
+    else:
+        write(cls.__name__, target, out)
+    return target
+
+
+def copy_(target: Any, source: Any, operation: str = "copy_") -> Any:
+    """Write `source`, a tensor or a number, into `target`, broadcast and cast to its dtype.
+
+    The gradient goes to the source; what was overwritten gets none.
+
+    Errors: as `inplace`; RuntimeError when the source does not broadcast to the target.
+    """
+    if isinstance(source, TensorBase):
+        if source._storage.device is not target._storage.device:
+            source = source.to(target._storage.device)  # type: ignore[attr-defined]
+    elif isinstance(source, np.ndarray):
+        source = wrap(type(target), source.copy(), target._storage.device)
+    operands = (target, source)
+    common_device(CopyInto, operands)
+    check_writable(operation, target, recording(operands))
+    values = source._array if isinstance(source, TensorBase) else source
+    try:
+        out = np.broadcast_to(values, target._array.shape)
+    except ValueError:
+        raise shapes_differ(CopyInto, target._array, values) from None
+    if np.may_share_memory(out, target._array):
+        out = out.copy()
+    if recording(operands):
+        node = _record(CopyInto, target, (source,), (), ())
+        write(operation, target, out)
+        rebase(target, node, (source,))
+    else:
+        write(operation, target, out)
+    return target
+
+
+def assign(target: Any, index: Any, value: Any, put: type[Operation]) -> None:
+    """`target[index] = value`: a copy into a view for basic indices, else the operation `put`.
+
+    `put` is the out-of-place form, `put.apply(target, value, index)`.
+    """
+    if isinstance(value, (list, tuple)):
+        value = np.asarray(value)
+    if _is_basic(index):
+        copy_(target[index], value, "setitem")
+        return
+    if not isinstance(value, TensorBase):
+        value = wrap(type(target), np.asarray(value, target.dtype), target._storage.device)
+    inplace(put, target, value, index)
+
+
+def _is_basic(index: Any) -> bool:
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(
+        part is None
+        or part is Ellipsis
+        or isinstance(part, slice)
+        or (isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_)))
+        for part in parts
+    )
+
+
+class CopyInto(Operation):
+    """The recorded form of copy_, fill_, zero_ and of assignment. Gradients: none, and g.
+
+    Saves: nothing.
+    """
+
+    arity = 2
+
+    def backward(self, grad: Any) -> Any:
+        return None, grad
+
+
+class CopySlices(Node):
+    """A write through a view, as its base sees it: outside the view the gradient passes, inside it
+    goes through `fn`, the node of what was written.
+
+    Saves: what `fn` saves.
+    """
+
+    __slots__ = ("fn", "steps")
+    fn: Node
+    steps: tuple[Any, ...]
+
+    def backward(self, grad: Any) -> Any:
+        result = grad.clone()
+        view = result
+        for operation, arguments in self.steps:
+            view = operation.apply(view, *arguments)
+        inner = self.fn.backward(view.clone())
+        if not isinstance(inner, tuple):
+            inner = (inner,)
+        copy_(view, 0.0 if inner[0] is None else inner[0])
+        return (result, *inner[1:])
+
+
+def check_writable(operation: str, target: Any, record: bool) -> None:
+    """Refuse targets that may not be written in place; see `inplace`."""
+    array = target._array
+    if target.requires_grad and grad_enabled.get():
+        base = target._base
+        way_out = "write inside no_grad(), or use the operation that returns a new tensor"
+        if target._node is None:
+            raise RuntimeError(
+                "a leaf Variable that requires grad is being used in an in-place operation "
+                f"({operation}); {way_out}"
+            )
+        if base is not None and base._node is None:
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place "
+                f"operation ({operation}); {way_out}"
+            )
+    if record and target._view is not None and target._view.made_without_grad:
+        raise RuntimeError(
+            f"{operation} in place: the target is a view made under no_grad, so its base cannot "
+            "record the write; make the view with grad mode on"
+        )
+    expanded = any(
+        step == 0 and length > 1
+        for step, length in zip(array.strides, array.shape, strict=True)
+    )
+    if expanded or not array.flags.writeable:
+        raise RuntimeError(
+            f"{operation} in place: several elements of the target share one memory location "
+            "(it was expanded); use .clone() first"
+            if expanded
+            else f"{operation} in place: the target's memory is read-only; use .clone() first"
+        )
+
+
+def _compute(
+    cls: type[Operation], target: Any, operands: tuple[Any, ...], params: tuple[Any, ...]
+) -> tuple[Any, tuple[Any, ...]]:
+    values = [t._array if isinstance(t, TensorBase) else t for t in operands]
+    if len(values) == 2 and not params:
+        values = list(promoted(*values))
+    try:
+        out = cls.forward(*values, *params)
+    except ValueError:
+        if len(values) == 2:
+            raise shapes_differ(cls, *values) from None
+        raise
+    more: tuple[Any, ...] = ()
+    if cls.extra:
+        out, *rest = out
+        more = tuple(rest)
+    return np.asarray(out), more
+
+
+def _check_result(cls: type[Operation], target: Any, out: Any) -> None:
+    if out.shape != target._array.shape:
+        raise RuntimeError(
+            f"{cls.__name__} in place: the result has shape {out.shape}, the target "
+            f"{target._array.shape}; the target of an in-place operation is not broadcast"
+        )
+    if not np.can_cast(out.dtype, target._array.dtype, "same_kind"):
+        raise RuntimeError(
+            f"{cls.__name__} in place: a result of dtype {out.dtype} cannot be written to a "
+            f"{target._array.dtype} tensor; use the operation that returns a new tensor"
+        )
+
+
+def _record(
+    cls: type[Operation],
+    target: Any,
+    others: tuple[Any, ...],
+    params: tuple[Any, ...],
+    more: tuple[Any, ...],
+) -> Node:
+    """The node of the write, with everything saved that its formula reads; before the write.
+
+    What is saved from the target's own storage is a copy, since it is about to be overwritten. With
+    hooks open the copies are made beforehand, because pack must see what it will have to restore;
+    without, only the slots that were really saved are copied.
+    """
+    node = cls()
+    connect(node, (target, *others))
+    node.params = params
+    node.shape, node.dtype = target._array.shape, target._array.dtype
+    storage = target._storage
+    result = new_tensor(type(target), target._array, storage)
+    if not hook_stack.get():
+        node.save(result, target, *others, *more)
+        for slot in node.saved:
+            if type(slot) is SavedTensor:
+                slot.copy_if_shared(storage)
+        return node
+    before = [
+        copy_with_history(t) if isinstance(t, TensorBase) and t._storage is storage else t
+        for t in (target, *others)
+    ]
+    if "result" in cls.saves:
+        values = [t._array if isinstance(t, TensorBase) else t for t in before]
+        out = np.asarray(cls.forward(*values, *params)).astype(target._array.dtype, copy=False)
+        result = wrap(type(target), out, storage.device, cls.__name__)
+    node.save(result, *before, *more)
+    return node
+
+
+def copy_with_history(tensor: Any) -> Any:
+    """A copy of the values that stands at the same place in the graph."""
+    copy = copy_to(tensor, tensor.device, operation="clone")
+    copy._requires_grad = tensor._requires_grad
+    copy._node, copy._output_nr = tensor._node, tensor._output_nr
+    if tensor._requires_grad and tensor._node is None:
+        leaf_of(copy).stands_for = tensor
+    return copy
+
+
+def write(operation: str, target: Any, out: Any) -> None:
+    """Write the values, count the change, and move the accelerator's clock on."""
+    storage = target._storage
+    guard = before_write.get()
+    if guard is not None:
+        guard(storage)
+    np.copyto(target._array, out, casting="unsafe")
+    storage.version += 1
+    accelerator = storage.device.accelerator
+    if accelerator is not None:
+        reads = [storage.allocation] if storage.allocation is not None else []
+        nbytes = int(target._array.nbytes)
+        accelerator.compute(operation, 2 * nbytes, int(out.size), reads, storage.allocation)
+
+
+def _after_write(node: Node, target: Any) -> None:
+    for slot in node.saved:
+        if type(slot) is SavedTensor:
+            slot.written(target._storage)
+
+
+def rebase(target: Any, node: Node, others: tuple[Any, ...]) -> None:
+    """Make `node` the history of the target; for a view, of its base and so of all its views."""
+    if watchers:
+        notify("record", node, result=target, inputs=(target, *others))
+    if target._view is None:
+        target._node, target._output_nr, target._requires_grad = node, 0, True
+        return
+    base = target._view.base
+    through = CopySlices()
+    connect(through, (base, *others))
+    through.fn, through.steps = node, target._view.steps
+    through.saved = node.saved
+    through.shape, through.dtype = base._array.shape, base._array.dtype
+    base._node, base._output_nr, base._requires_grad = through, 0, True
+    follow_base(target)

@@ -19,7 +19,7 @@ class Storage:
     """A buffer in ordinary host memory.
 
     Attributes:
-        buffer: the array that owns (or was given) the memory; every view of the storage looks into it.
+        buffer: the array that owns (or was given) the memory; every view looks into it.
         device: where the buffer lives.
         version: how many times the buffer was written in place since it was made.
     """
@@ -37,7 +37,7 @@ class Storage:
 
     @property
     def pinned(self) -> bool:
-        """Whether the buffer is page-locked host memory, which the accelerator's link reads faster."""
+        """Whether it is page-locked host memory, which the accelerator's link reads faster."""
         return False
 
     @property
@@ -54,7 +54,7 @@ class Storage:
 
 
 class CountedStorage(Storage):
-    """A buffer whose bytes stand in a ledger: accelerator memory, pinned host memory, or a host copy.
+    """A buffer whose bytes stand in a ledger: on an accelerator, pinned, or copied from one.
 
     The bytes are counted when the storage is made and freed exactly when its last view goes.
 
@@ -90,20 +90,24 @@ class CountedStorage(Storage):
 
     @property
     def pinned(self) -> bool:
+        """Whether it is pinned host memory."""
         return self._pinned
 
     @property
     def allocation(self) -> Allocation | None:
+        """The entry in the ledger."""
         return self._allocation
 
     def relabel(self, category: str) -> None:
+        """Tell the ledger what the bytes are for from now on."""
         if self._allocation is not None:
             self._ledger.relabel(self._allocation, category)
 
     def __del__(self) -> None:
         # The constructor may have been refused by the ledger, so there may be nothing to free.
-        if getattr(self, "_allocation", None) is not None:
-            self._ledger.free(self._allocation)
+        allocation = getattr(self, "_allocation", None)
+        if allocation is not None:
+            self._ledger.free(allocation)
 
 
 def host_storage(buffer: Array, device: Device = CPU) -> Storage:

@@ -25,7 +25,7 @@ ViewStep = tuple[Any, tuple[Any, ...]]
 
 
 class ViewOf:
-    """What a differentiable view remembers: its base, how to reach it, and the base's history then."""
+    """What a differentiable view remembers: its base, the way from it, the base's history then."""
 
     __slots__ = ("base", "steps", "base_node", "made_without_grad")
 
@@ -131,7 +131,7 @@ class TensorBase:
     # -- its place in the graph ------------------------------------------------------------------
     @property
     def requires_grad(self) -> bool:
-        """Whether gradients are computed for it. Settable on leaves of floating or complex dtype."""
+        """Whether gradients are computed for it; settable on floating or complex leaves."""
         if self._view is not None:
             follow_base(self)
         return self._requires_grad
@@ -143,7 +143,8 @@ class TensorBase:
                 return
             raise RuntimeError(
                 "requires_grad can be changed on leaf tensors only; this one is the result of "
-                f"{self._node.name() if self._node else ''}. Use .detach() to cut it from the graph."
+                f"{self._node.name() if self._node else ''}. "
+                "Use .detach() to cut it from the graph."
             )
         if value:
             require_differentiable(self.dtype)
@@ -234,7 +235,7 @@ def follow_base(view: TensorBase) -> None:
     memory = view._view
     assert memory is not None
     base = memory.base
-    if base._node is memory.base_node:
+    if base._node is memory.base_node or not memory.steps:
         return
     # A write under no_grad leaves the histories as they are, so a differing node means a recorded
     # one; the steps are repeated with recording on, whatever the mode of the reader.

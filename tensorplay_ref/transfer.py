@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from .accelerator import Stream
 from .device import CPU, Device
 from .storage import CountedStorage, Storage, host_storage
 from .tensor_base import TensorBase, new_tensor
@@ -41,10 +42,8 @@ def copy_to(
     if from_accelerator is None and to_accelerator is None and not pinned:
         return new_tensor(type(tensor), array, host_storage(array))
     beside = non_blocking and (pinned or source.pinned)
-    stream = "to device" if beside and to_accelerator is not None else "compute"
-    storage = CountedStorage(
-        array, device, operation, category, pinned=pinned, stream=stream
-    )
+    stream: Stream = "to device" if beside and to_accelerator is not None else "compute"
+    storage = CountedStorage(array, device, operation, category, pinned=pinned, stream=stream)
     nbytes = int(array.nbytes)
     if from_accelerator is not None and to_accelerator is not None:
         if from_accelerator is to_accelerator:
@@ -56,7 +55,13 @@ def copy_to(
             to_accelerator.copy(nbytes, "to device", False, False, None, storage.allocation)
     elif from_accelerator is not None:
         from_accelerator.copy(
-            nbytes, "to host", pinned, non_blocking, source.allocation, storage.allocation, operation
+            nbytes,
+            "to host",
+            pinned,
+            non_blocking,
+            source.allocation,
+            storage.allocation,
+            operation,
         )
     elif to_accelerator is not None:
         to_accelerator.copy(

@@ -14,16 +14,20 @@ from .anomaly import (
 from .differentiation import backward, grad
 from .function import Function, once_differentiable
 from .grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .graph import save_on_cpu, saved_tensor_hooks, saved_tensors_hooks
 
 __all__ = [
     "Function",
+    "GradcheckError",
     "backward",
     "detect_anomaly",
     "enable_grad",
     "function",
     "grad",
     "grad_mode",
+    "gradcheck",
+    "gradgradcheck",
     "graph",
     "is_anomaly_check_nan_enabled",
     "is_anomaly_enabled",

@@ -75,4 +75,3 @@ def own_copy(grad: Any) -> Any:
     """The gradient in a buffer of its own, contiguous and writeable."""
     array = np.array(grad._array, order="C", copy=True)
     return new_tensor(type(grad), array, new_storage(array, grad._storage.device, "AccumulateGrad"))
-

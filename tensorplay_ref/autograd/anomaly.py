@@ -1,4 +1,4 @@
-"""detect_anomaly: stop a backward at the first node that makes a NaN, and say where it came from."""
+"""detect_anomaly: stop a backward at the first node that makes a NaN, and say where."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .observer import watching
 
 
 class _Anomaly:
-    """Process-wide switch, as in TensorPlay and PyTorch; the engine reads `enabled` at each node."""
+    """Process-wide switch, as in TensorPlay and PyTorch; the engine reads it at each node."""
 
     enabled = False
     check_nan = True

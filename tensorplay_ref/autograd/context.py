@@ -10,7 +10,7 @@ from ..storage import new_storage
 from ..tensor_base import TensorBase, detached, new_tensor
 from .accumulate import broadcasts_to
 from .node import Node, connect
-from .saved import SavedTensor, save
+from .saved import save
 
 if TYPE_CHECKING:
     from .function import Function
@@ -94,11 +94,11 @@ class FunctionContext(Node):
         )
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for forward-mode derivatives, which are not computed here; see `saved_for_forward`."""
+        """Keep tensors as `saved_for_forward`; forward-mode derivatives are not computed here."""
         self.saved_for_forward = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward gets zeros (True, the default) or None for an output without gradient."""
+        """Whether backward gets zeros (the default) or None for an output without gradient."""
         self.materialize_grads = bool(value)
 
     def mark_dirty(self, *tensors: TensorBase) -> None:

@@ -81,8 +81,10 @@ def grad(
     if not results:
         raise RuntimeError("grad requires at least one output tensor")
     if materialize_grads and allow_unused is False:
-        raise ValueError("grad: materialize_grads=True gives unused inputs zeros, so allow_unused "
-                         "must not be False")
+        raise ValueError(
+            "grad: materialize_grads=True gives unused inputs zeros, so allow_unused "
+            "must not be False"
+        )
     roots = _roots(results, _gradients(results, grad_outputs))
     targets = _targets(wanted)
     retain = create_graph if retain_graph is None else bool(retain_graph)

@@ -33,7 +33,8 @@ class Function:
 
     def __init__(self) -> None:
         raise TypeError(
-            f"{type(self).__name__} is not to be instantiated: call {type(self).__name__}.apply(...)"
+            f"{type(self).__name__} is not to be instantiated: "
+            f"call {type(self).__name__}.apply(...)"
         )
 
     @staticmethod

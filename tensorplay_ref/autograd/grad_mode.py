@@ -111,7 +111,7 @@ class set_grad_enabled(_GradMode):
         grad_enabled.set(self._mode)
 
     def __call__(self, function: F) -> F:
-        # As a decorator the mode belongs to the function, not to the rest of the program.
+        """Decorate `function`: it runs in this mode, and the program goes back to the former."""
         grad_enabled.set(self._before)
         return super().__call__(function)
 

@@ -52,7 +52,7 @@ _disabled: ContextVar[str | None] = ContextVar("_disabled", default=None)
 _native_autograd: Any = None
 
 
-class saved_tensor_hooks:  # noqa: N801 - TensorPlay's name
+class saved_tensor_hooks:
     """Install a (pack, unpack) pair for every tensor saved while the context is open.
 
     `pack_hook(tensor)` runs once for each saved tensor, with recording off, and may return any
@@ -71,9 +71,7 @@ class saved_tensor_hooks:  # noqa: N801 - TensorPlay's name
     Source: TensorPlay's `saved_tensor_hooks`; `saved_tensors_hooks` is the same object.
     """
 
-    def __init__(
-        self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]
-    ) -> None:
+    def __init__(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         self.pack_hook = pack_hook
         self.unpack_hook = unpack_hook
 
@@ -139,7 +137,7 @@ class OnHost(tuple[TensorBase, Device]):
     version: int
 
 
-class save_on_cpu(saved_tensor_hooks):  # noqa: N801 - TensorPlay's name
+class save_on_cpu(saved_tensor_hooks):
     """Keep saved tensors in host memory and bring each back to its device when it is read.
 
     A tensor that is on the host already is kept, not copied; it keeps its protection: changed in
@@ -238,7 +236,7 @@ def increment_version(tensor: TensorBase | Iterable[TensorBase]) -> None:
         try:
             tensors = list(tensor)
         except TypeError:
-            tensors = [tensor]
+            tensors = [tensor]  # type: ignore[list-item]
     for one in tensors:
         if not isinstance(one, TensorBase):
             raise TypeError(

@@ -42,8 +42,9 @@ class _NodeClass(type):
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> _NodeClass:
         namespace.setdefault("__slots__", ())
         for position, slot in enumerate(namespace.get("saves", ())):
-            namespace[f"_saved_{slot}"] = _saved_value(position, slot)
-            namespace[f"_raw_saved_{slot}"] = _saved_slot(position, slot)
+            # A class may have its own, as indexing does: its one name stands for several tensors.
+            namespace.setdefault(f"_saved_{slot}", _saved_value(position, slot))
+            namespace.setdefault(f"_raw_saved_{slot}", _saved_slot(position, slot))
         return super().__new__(mcs, name, bases, namespace)
 
 
@@ -162,11 +163,12 @@ class AccumulateGrad(Node):
     variable: TensorBase
 
     def name(self) -> str:
+        """Its name in the field: "AccumulateGrad"."""
         return "AccumulateGrad"
 
 
 class GradientEdge(NamedTuple):
-    """Stands for one result of a node where a tensor is expected: in `grad` and `backward(inputs=)`.
+    """One result of a node, where a tensor is expected: in `grad` and `backward(inputs=)`.
 
     `ownership_token` keeps the node's graph alive; it is there for PyTorch's signature.
     """
@@ -177,7 +179,7 @@ class GradientEdge(NamedTuple):
 
 
 def accumulator_of(leaf: TensorBase) -> AccumulateGrad:
-    """The leaf's AccumulateGrad node, made at first use and kept alive by the graphs that use it."""
+    """The leaf's AccumulateGrad node, made at first use, kept alive by the graphs that use it."""
     record = leaf_of(leaf)
     if record.stands_for is not None:
         return accumulator_of(record.stands_for)
@@ -194,7 +196,7 @@ def accumulator_of(leaf: TensorBase) -> AccumulateGrad:
 
 
 def edge(tensor: TensorBase) -> Node | None:
-    """Where the gradient of `tensor` goes: its node, or its accumulator for a leaf; None if nowhere."""
+    """Where the gradient of `tensor` goes: its node, a leaf's accumulator, or None: nowhere."""
     if not tensor._requires_grad:
         return None
     return tensor._node or accumulator_of(tensor)

@@ -103,7 +103,7 @@ class SavedTensor:
         "__weakref__",
     )
     _value: Any  # the array, or what pack returned
-    _storage: Storage | None
+    _storage: Any  # the Storage; None when packed or released
     _version: int
     _unpack_hook: Callable[[Any], Any] | None
     _form: Any  # the class of the tensor, or its (shape, dtype, device) when packed
@@ -185,7 +185,7 @@ class SavedTensor:
                 and original._requires_grad == self._requires_grad
             ):
                 return original
-            value = new_tensor(self._form, self._value, self._storage)
+            value: TensorBase = new_tensor(self._form, self._value, self._storage)
         else:
             value = self._unpack_with_hook(owner)
         if self._requires_grad:
@@ -282,4 +282,3 @@ class SavedTensor:
         """The saved tensor turned out to be a result of the very node that saved it."""
         self._is_output = self._requires_grad = True
         self._node, self._leaf, self._output_nr = None, None, output_nr
-

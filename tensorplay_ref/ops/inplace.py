@@ -163,8 +163,7 @@ def check_writable(operation: str, target: Any, record: bool) -> None:
             "record the write; make the view with grad mode on"
         )
     expanded = any(
-        step == 0 and length > 1
-        for step, length in zip(array.strides, array.shape, strict=True)
+        step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True)
     )
     if expanded or not array.flags.writeable:
         raise RuntimeError(

@@ -61,7 +61,7 @@ class Operation(Node):
         """Set `self.saved` from the result and the inputs; nothing unless overridden."""
 
     def keep(self, value: Any) -> Any:
-        """A slot for an input: saved and packed when it is a tensor, kept as it is when a number."""
+        """A slot for an input: saved and packed when a tensor, kept as it is when a number."""
         return save(value, self) if isinstance(value, TensorBase) else value
 
     def keep_result(self, result: TensorBase) -> SavedTensor:
@@ -387,6 +387,6 @@ def _meet(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 def shapes_differ(cls: type[Operation], x: Any, y: Any) -> RuntimeError:
     """The error for operands whose shapes do not broadcast."""
     return RuntimeError(
-        f"{cls.__name__}: shapes {np.shape(x)} and {np.shape(y)} do not broadcast: counted from the "
-        "last axis, lengths must be equal or 1"
+        f"{cls.__name__}: shapes {np.shape(x)} and {np.shape(y)} do not broadcast: counted from "
+        "the last axis, lengths must be equal or 1"
     )

@@ -30,10 +30,13 @@ class Storage:
     device: Device
     version: int
 
-    @property
     def nbytes(self) -> int:
         """Size of the buffer in bytes."""
         return int(self.buffer.nbytes)
+
+    def data_ptr(self) -> int:
+        """Address of the buffer: equal for two tensors exactly when they share a storage."""
+        return int(self.buffer.__array_interface__["data"][0])
 
     @property
     def pinned(self) -> bool:
@@ -50,7 +53,7 @@ class Storage:
 
     def __repr__(self) -> str:
         kind = "pinned " if self.pinned else ""
-        return f"Storage({kind}{self.nbytes} bytes on {self.device}, version {self.version})"
+        return f"Storage({kind}{self.nbytes()} bytes on {self.device}, version {self.version})"
 
 
 class CountedStorage(Storage):
@@ -124,3 +127,26 @@ def new_storage(buffer: Array, device: Device, operation: str) -> Storage:
     if device.accelerator is None:
         return host_storage(buffer, device)
     return CountedStorage(buffer, device, operation)
+
+
+class AliasStorage(Storage):
+    """The buffer of another storage, with a version counter of its own: what `.data` is."""
+
+    __slots__ = ("_owner",)
+    _owner: Storage
+
+    def __init__(self, owner: Storage) -> None:
+        self.buffer, self.device, self.version = owner.buffer, owner.device, 0
+        # Holding the owner keeps its bytes in the ledger for as long as they are used.
+        self._owner = owner
+
+    @property
+    def pinned(self) -> bool:
+        return self._owner.pinned
+
+    @property
+    def allocation(self) -> Allocation | None:
+        return self._owner.allocation
+
+    def relabel(self, category: str) -> None:
+        self._owner.relabel(category)

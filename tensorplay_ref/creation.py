@@ -1,0 +1,262 @@
+"""Making tensors: from data, from NumPy, full of one value, or as a range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from .device import CPU, Device, as_device
+from .dtypes import SUPPORTED, complex64, float32, int64
+from .methods.conversion import DeviceLike
+from .methods.shapes import sequence
+from .storage import host_storage
+from .tensor import Tensor
+from .tensor_base import TensorBase, new_tensor, require_differentiable, wrap
+from .transfer import copy_to
+
+__all__ = [
+    "arange",
+    "as_tensor",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_numpy",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+    "scalar_tensor",
+    "tensor",
+    "zeros",
+    "zeros_like",
+]
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: DTypeLike = None,
+    device: DeviceLike | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A leaf with a copy of `data`.
+
+    Args:
+        data: numbers, nested lists of numbers, a NumPy array, or a tensor (its history is dropped).
+        dtype: by default that of an array or tensor; float32, int64, bool or complex64 for Python's
+            floats, ints, bools or complex numbers.
+        device: where it shall live, by default the host.
+        requires_grad: whether backward shall compute a gradient for it; floating dtypes only.
+        pin_memory: put it into pinned host memory.
+
+    Errors: ValueError for nested lists of different lengths; TypeError for data that are no numbers;
+    RuntimeError for requires_grad with integers, or pinned memory on a device.
+    """
+    return _leaf(_array_of(data, dtype), device, requires_grad, pin_memory)
+
+
+def as_tensor(
+    data: Any, dtype: DTypeLike = None, device: DeviceLike | None = None
+) -> Tensor:
+    """Like `tensor`, but a tensor is given back itself and an array is shared where possible."""
+    if isinstance(data, Tensor):
+        return data.to(device, dtype)
+    if isinstance(data, np.ndarray) and data.flags.writeable and data.dtype in SUPPORTED:
+        return from_numpy(data).to(device, dtype)
+    return tensor(data, dtype=dtype, device=device)
+
+
+def from_numpy(array: NDArray[Any]) -> Tensor:
+    """A tensor that shares the memory of a NumPy array: a change of one is seen in the other.
+
+    Errors: TypeError when it is no array, or of a dtype that tensors do not have; ValueError when
+    it may not be written to.
+    """
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"from_numpy: expected a NumPy array, found {type(array).__name__}")
+    _check_dtype("from_numpy", array.dtype)
+    if not array.dtype.isnative:
+        raise TypeError(
+            f"from_numpy: the bytes of {array.dtype} are in foreign order; use tensor(...), which "
+            "copies"
+        )
+    if not array.flags.writeable:
+        raise ValueError(
+            "from_numpy: the array is read-only, and a tensor could be written to; use tensor(...), "
+            "which copies"
+        )
+    view = array.view(np.ndarray)
+    return new_tensor(Tensor, view, host_storage(view))
+
+
+def scalar_tensor(
+    value: Any, *, dtype: DTypeLike = None, device: DeviceLike | None = None
+) -> Tensor:
+    """A tensor without axes."""
+    return tensor(value, dtype=dtype or float32, device=device)
+
+
+def full(
+    size: int | Sequence[int],
+    fill_value: Any,
+    *,
+    dtype: DTypeLike = None,
+    device: DeviceLike | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A leaf full of one number; its dtype is by default that of `tensor(fill_value)`."""
+    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    kind = _array_of(value, None).dtype if dtype is None else _check_dtype("full", dtype)
+    return _made(np.full(size, value, kind), "full", device, requires_grad, pin_memory)
+
+
+def zeros(*size: Any, dtype: DTypeLike = None, **options: Any) -> Tensor:
+    """Zeros of the given lengths, `zeros(2, 3)` or `zeros((2, 3))`; options as of `full`."""
+    kind = _check_dtype("zeros", dtype or float32)
+    return _made(np.zeros(sequence(size), kind), "zeros", **options)
+
+
+def ones(*size: Any, dtype: DTypeLike = None, **options: Any) -> Tensor:
+    """Ones of the given lengths, `ones(2, 3)` or `ones((2, 3))`; options as of `full`."""
+    kind = _check_dtype("ones", dtype or float32)
+    return _made(np.ones(sequence(size), kind), "ones", **options)
+
+
+def empty(*size: Any, dtype: DTypeLike = None, **options: Any) -> Tensor:
+    """Zeros: a lesson has no use for whatever stood in fresh memory; options as of `full`."""
+    kind = _check_dtype("empty", dtype or float32)
+    return _made(np.zeros(sequence(size), kind), "empty", **options)
+
+
+def full_like(input: TensorBase, fill_value: Any, *, dtype: DTypeLike = None, **options: Any) -> Tensor:
+    """Full of one number, in shape, dtype and on the device of `input` unless options say else."""
+    options.setdefault("device", input.device)
+    return full(input.shape, fill_value, dtype=dtype or input.dtype, **options)
+
+
+def zeros_like(input: TensorBase, **options: Any) -> Tensor:
+    """Zeros in shape, dtype and on the device of `input` unless options say else."""
+    return full_like(input, 0, **options)
+
+
+def ones_like(input: TensorBase, **options: Any) -> Tensor:
+    """Ones in shape, dtype and on the device of `input` unless options say else."""
+    return full_like(input, 1, **options)
+
+
+def empty_like(input: TensorBase, **options: Any) -> Tensor:
+    """Zeros, as `empty`, in shape, dtype and on the device of `input` unless options say else."""
+    return full_like(input, 0, **options)
+
+
+def arange(
+    start: float,
+    end: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DTypeLike = None,
+    **options: Any,
+) -> Tensor:
+    """start, start + step, ... below `end`; `arange(n)` begins at 0. int64 for ints, else float32."""
+    first, last = (0, start) if end is None else (start, end)
+    whole = all(isinstance(number, int) for number in (first, last, step))
+    kind = _check_dtype("arange", dtype or (int64 if whole else float32))
+    if step == 0 or (last - first) * step < 0:
+        raise RuntimeError(f"arange: step {step} does not lead from {first} to {last}")
+    return _made(np.arange(first, last, step).astype(kind), "arange", **options)
+
+
+def linspace(
+    start: float, end: float, steps: int, *, dtype: DTypeLike = None, **options: Any
+) -> Tensor:
+    """`steps` numbers at equal distances from `start` to `end`, both included; float32."""
+    kind = _check_dtype("linspace", dtype or float32)
+    return _made(np.linspace(start, end, steps).astype(kind), "linspace", **options)
+
+
+def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, **options: Any) -> Tensor:
+    """The n by m matrix (m = n by default) with ones on the main diagonal."""
+    kind = _check_dtype("eye", dtype or float32)
+    return _made(np.eye(n, m, dtype=kind), "eye", **options)
+
+
+def _array_of(data: Any, dtype: DTypeLike) -> NDArray[Any]:
+    """A new, dense NumPy array of the data in the dtype that a tensor of them has."""
+    wanted = None if dtype is None else _check_dtype("tensor", dtype)
+    if isinstance(data, TensorBase):
+        return np.array(data._array, wanted, order="K")
+    if isinstance(data, (np.ndarray, np.generic)):
+        kind = wanted or _check_dtype("tensor", data.dtype)
+        return np.array(data, kind, order="C", subok=False)
+    try:
+        array = np.array(data)
+    except ValueError as error:
+        raise ValueError(
+            f"tensor: the nested lists must have equal lengths on every level ({error})"
+        ) from None
+    kind = wanted or _check_dtype("tensor", array.dtype)
+    if wanted is None and not _holds_array(data):
+        kind = {"f": float32, "c": complex64}.get(array.dtype.kind, kind)
+    return array.astype(kind, copy=False)
+
+
+def _holds_array(data: Any) -> bool:
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return isinstance(data, (np.ndarray, np.generic, TensorBase))
+
+
+def _check_dtype(operation: str, dtype: DTypeLike) -> np.dtype[Any]:
+    found = np.dtype(dtype)
+    native = found.newbyteorder("=")
+    if native not in SUPPORTED:
+        names = ", ".join(sorted(str(each) for each in SUPPORTED))
+        raise TypeError(f"{operation}: dtype {found} is not supported; tensors hold {names}")
+    return native
+
+
+def _made(
+    array: NDArray[Any],
+    operation: str,
+    device: DeviceLike | None = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A leaf whose values are made where it lives; nothing crosses the link."""
+    where = as_device(device)
+    _check_options(operation, array, where, requires_grad, pin_memory)
+    if pin_memory:
+        made = copy_to(wrap(Tensor, array), CPU, pinned=True, operation=operation)
+    else:
+        made = wrap(Tensor, array, where, operation)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _leaf(
+    array: NDArray[Any], device: DeviceLike | None, requires_grad: bool, pin_memory: bool
+) -> Tensor:
+    """A leaf whose values come from the host."""
+    where = as_device(device)
+    _check_options("tensor", array, where, requires_grad, pin_memory)
+    made = wrap(Tensor, array)
+    if where is not CPU or pin_memory:
+        made = copy_to(made, where, pinned=pin_memory, operation="tensor")
+    return made.requires_grad_() if requires_grad else made
+
+
+def _check_options(
+    operation: str, array: NDArray[Any], device: Device, requires_grad: bool, pin_memory: bool
+) -> None:
+    if requires_grad:
+        require_differentiable(array.dtype)
+    if pin_memory and device is not CPU:
+        raise RuntimeError(
+            f"{operation}: only host memory can be pinned, the device is {device}; leave out "
+            "pin_memory or device"
+        )

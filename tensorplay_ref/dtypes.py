@@ -1,0 +1,48 @@
+"""The dtypes by the names that TensorPlay and PyTorch use; they are NumPy's dtype objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "bool",
+    "complex128",
+    "complex64",
+    "double",
+    "float",
+    "float16",
+    "float32",
+    "float64",
+    "half",
+    "int",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "long",
+    "short",
+    "uint8",
+]
+
+Dtype = np.dtype[Any]
+
+float16: Dtype = np.dtype(np.float16)
+float32: Dtype = np.dtype(np.float32)
+float64: Dtype = np.dtype(np.float64)
+complex64: Dtype = np.dtype(np.complex64)
+complex128: Dtype = np.dtype(np.complex128)
+int8: Dtype = np.dtype(np.int8)
+int16: Dtype = np.dtype(np.int16)
+int32: Dtype = np.dtype(np.int32)
+int64: Dtype = np.dtype(np.int64)
+uint8: Dtype = np.dtype(np.uint8)
+half, float, double = float16, float32, float64
+short, int, long = int16, int32, int64
+bool: Dtype = np.dtype(np.bool_)
+
+# What a tensor may hold. NumPy has more (long double, dates, text), which the others do not.
+SUPPORTED = frozenset(
+    {bool, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128}
+)

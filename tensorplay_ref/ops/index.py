@@ -1,0 +1,274 @@
+"""Indexing with tensors: what is read by position, and what is written or added there.
+
+A key is what stands in the brackets: integers, slices, None and Ellipsis alone make a view (see
+`shape.Slice`); with an integer or boolean tensor, array or list among them the result is a copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.saved import SavedTensor
+from ..tensor_base import TensorBase, wrap
+from .join import Pad
+from .operation import Operation
+from .shape import Slice
+
+
+def subscript(tensor: Any, key: Any) -> Any:
+    """tensor[key]: a view for a basic key, else the elements that the key's tensors select.
+
+    Errors: IndexError for positions that are not there, too many axes, or a key of a wrong type.
+    """
+    key = tensor_key(tensor, key)
+    basic = not any(isinstance(part, TensorBase) for part in key)
+    return (Slice if basic else Index).apply(tensor, key)
+
+
+def tensor_key(tensor: Any, key: Any) -> tuple[Any, ...]:
+    """The key as a tuple in which arrays and lists are tensors, and single integers are ints."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return tuple(_part(tensor, part) for part in parts)
+
+
+def _part(tensor: Any, part: Any) -> Any:
+    if part is None or part is Ellipsis or isinstance(part, slice):
+        return part
+    if isinstance(part, (int, np.integer)) and not isinstance(part, bool):
+        return int(part)
+    if not isinstance(part, TensorBase):
+        array = np.asarray(part)
+        if array.size == 0 and not isinstance(part, np.ndarray):
+            array = array.astype(np.int64)
+        part = wrap(type(tensor), array.copy(), tensor._storage.device, "index")
+    kind = part._array.dtype.kind
+    if kind not in "iub":
+        raise IndexError(
+            "an index must be an integer, a slice, None, ..., or an integer or boolean tensor; "
+            f"found {part._array.dtype} of shape {part._array.shape}"
+        )
+    if part._array.ndim == 0 and kind != "b":
+        return int(part._array)
+    return part
+
+
+def arrays_of(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The key as NumPy takes it."""
+    return tuple(part._array if isinstance(part, TensorBase) else part for part in key)
+
+
+class _Keyed(Operation):
+    """An operation whose last parameter but `options` is a key; saves the tensors in the key."""
+
+    saves = ("indices",)
+
+    def keep_key(self, key: tuple[Any, ...]) -> None:
+        """Save the tensors of the key; what stands beside them stays in `params`."""
+        self.saved = tuple(self.keep(part) for part in key if isinstance(part, TensorBase))
+        places = tuple(_TENSOR if isinstance(part, TensorBase) else part for part in key)
+        self.params = (places, *self.params)
+
+    def key(self) -> tuple[Any, ...]:
+        """The key again, with the saved tensors in their places."""
+        values = iter(self.read())
+        return tuple(next(values) if part is _TENSOR else part for part in self.params[0])
+
+    @property
+    def _saved_indices(self) -> tuple[Any, ...]:
+        """The tensors among the indices, unpacked at each read."""
+        return tuple(self.read())
+
+    @property
+    def _raw_saved_indices(self) -> tuple[SavedTensor, ...]:
+        """The slots that keep the tensors among the indices."""
+        return self.saved
+
+
+_TENSOR = type("IndexTensor", (), {"__repr__": lambda self: "<tensor>"})()
+
+
+class Index(_Keyed):
+    """self[key] with tensors in the key. Gradient: g added at the positions, repeated ones add up.
+
+    Saves: indices, the integer or boolean tensors of the key, as they are.
+    """
+
+    @staticmethod
+    def forward(x: Any, key: tuple[Any, ...]) -> Any:
+        return x[arrays_of(key)]
+
+    def save(self, result: Any, x: Any) -> None:
+        (key,) = self.params
+        self.params = (x.shape,)
+        self.keep_key(key)
+
+    def backward(self, grad: Any) -> Any:
+        return IndexBackward.apply(grad, self.key(), self.params[1])
+
+
+class IndexBackward(_Keyed):
+    """Zeros of `shape` to which g is added at the key. Gradient: the gradient there.
+
+    Saves: indices, the tensors of the key.
+    """
+
+    @staticmethod
+    def forward(g: Any, key: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+        out = np.zeros(shape, g.dtype)
+        add_at(out, arrays_of(key), g)
+        return out
+
+    def save(self, result: Any, grad: Any) -> None:
+        key, _ = self.params
+        self.params = ()
+        self.keep_key(key)
+
+    def backward(self, grad: Any) -> Any:
+        return Index.apply(grad, self.key())
+
+
+def add_at(out: Any, key: tuple[Any, ...], values: Any) -> None:
+    """out[key] += values, in which a position that is named twice is added to twice."""
+    if not any(isinstance(part, np.ndarray) and part.dtype.kind != "b" for part in key):
+        # Slices and masks name each position once.
+        out[key] += values
+        return
+    whole = [isinstance(part, slice) and part == slice(None) for part in key[:-1]]
+    if not all(whole) or values.shape == () or key[-1].size == 0:
+        np.add.at(out, key, values)
+        return
+    # One integer array after whole axes, such as rows of a table: sort, and add up runs of equal
+    # positions, which is many times faster than `np.add.at`.
+    axis = len(whole)
+    index = key[-1].reshape(-1) % out.shape[axis]
+    shape = (*out.shape[:axis], index.size, *out.shape[axis + 1 :])
+    order = np.argsort(index, kind="stable")
+    index = index[order]
+    starts = np.flatnonzero(np.concatenate(([True], index[1:] != index[:-1])))
+    values = np.broadcast_to(values, (*out.shape[:axis], *key[-1].shape, *out.shape[axis + 1 :]))
+    rows = values.reshape(shape).take(order, axis)
+    if starts.size < index.size:
+        rows, index = np.add.reduceat(rows, starts, axis), index[starts]
+    out[(*key[:-1], index)] += rows
+
+
+class IndexPut(_Keyed):
+    """self with `value` at the key, or added there. Gradients: g outside the key, g at the key.
+
+    The value broadcasts. Where a position is named twice without `accumulate`, one of the two
+    values stays, and both get its gradient, as in PyTorch.
+    Saves: indices, the tensors of the key.
+    """
+
+    arity = 2
+
+    @staticmethod
+    def forward(x: Any, value: Any, key: Any, accumulate: bool = False) -> Any:
+        out = x.copy()
+        key = arrays_of(key if isinstance(key, tuple) else (key,))
+        try:
+            if accumulate:
+                add_at(out, key, np.asarray(value, out.dtype))
+            else:
+                out[key] = value
+        except ValueError as error:
+            raise RuntimeError(f"IndexPut: {error}") from None
+        return out
+
+    def save(self, result: Any, x: Any, value: Any) -> None:
+        key, *accumulate = self.params
+        self.params = (bool(accumulate and accumulate[0]),)
+        self.keep_key(tensor_key(x, key))
+
+    def backward(self, grad: Any) -> Any:
+        key, need_self, need_value = self.key(), *self.inputs
+        for_self = for_value = None
+        if need_self:
+            for_self = grad if self.params[1] else IndexPut.apply(grad, grad.new_zeros(()), key)
+        if need_value:
+            for_value = subscript(grad, key)
+        return for_self, for_value
+
+
+class Gather(Operation):
+    """self[..., index, ...]: at each place of index the element of self that it names along `dim`.
+
+    index: integers, as many axes as self, none longer except `dim`. Gradient: g added at the places.
+    Saves: index.
+    """
+
+    saves = ("index",)
+
+    @staticmethod
+    def forward(x: Any, dim: int, index: Any) -> Any:
+        return x[positions("Gather", x.shape, dim, index._array)]
+
+    def save(self, result: Any, x: Any) -> None:
+        dim, index = self.params
+        self.params = (dim, x.shape)
+        self.saved = (self.keep(index),)
+
+    def backward(self, grad: Any) -> Any:
+        dim, shape = self.params
+        return ScatterAdd.apply(grad.new_zeros(shape), grad, dim, self.read()[0])
+
+
+class ScatterAdd(Operation):
+    """self with each element of source added where `index` says along `dim`. Gradients: g, gathered g.
+
+    Saves: index if source needs a gradient.
+    """
+
+    arity = 2
+    saves = ("index",)
+
+    @staticmethod
+    def forward(x: Any, source: Any, dim: int, index: Any) -> Any:
+        out = x.copy()
+        where = positions("ScatterAdd", x.shape, dim, index._array)
+        part = source[tuple(slice(n) for n in index._array.shape)]
+        flat = np.ravel_multi_index(where, out.shape) if out.ndim else np.zeros((), np.int64)
+        np.add.at(out.reshape(-1), np.ravel(flat), part.astype(out.dtype, copy=False).ravel())
+        return out
+
+    def save(self, result: Any, x: Any, source: Any) -> None:
+        dim, index = self.params
+        self.params = (dim, source.shape)
+        self.saved = (self.keep(index) if self.inputs[1] else None,)
+
+    def backward(self, grad: Any) -> Any:
+        dim, shape = self.params
+        (index,) = self.read()
+        if index is None:
+            return grad, None
+        picked = grad.gather(dim, index)
+        if picked.shape != shape:
+            # The part of source beyond index was not used: it gets zeros.
+            widths = tuple((0, n - m) for n, m in zip(shape, picked.shape, strict=True))
+            picked = Pad.apply(picked, widths, 0.0)
+        return grad, picked
+
+
+def positions(operation: str, shape: tuple[int, ...], dim: int, index: Any) -> tuple[Any, ...]:
+    """For each place of index the position in an array of `shape`: its own, except along `dim`."""
+    if index.dtype.kind not in "iu" or index.ndim != len(shape):
+        raise IndexError(
+            f"{operation}: expected an integer index with {len(shape)} axes, found {index.dtype} "
+            f"of shape {index.shape}"
+        )
+    if any(m > n for axis, (m, n) in enumerate(zip(index.shape, shape, strict=True)) if axis != dim):
+        raise RuntimeError(
+            f"{operation}: index of shape {index.shape} must not be longer than {shape} on an axis "
+            f"other than {dim}"
+        )
+    if index.size and not (0 <= index.min() and index.max() < shape[dim] if shape else True):
+        raise IndexError(
+            f"{operation}: index must lie between 0 and {shape[dim] - 1} along dim {dim}, found "
+            f"{index.min()} to {index.max()}"
+        )
+    places = list(np.ogrid[tuple(slice(n) for n in index.shape)]) if index.ndim else []
+    if places:
+        places[dim] = index
+    return tuple(np.broadcast_arrays(*places)) if places else ()

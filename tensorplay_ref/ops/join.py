@@ -1,0 +1,174 @@
+"""Tensors put together, repeated, turned round, or cut to a triangle: results in new memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .operation import Operation, result_type
+
+
+class Cat(Operation):
+    """The tensors one after the other along `dim`, in their common dtype. Gradients: parts of g.
+
+    Saves: nothing.
+    """
+
+    arity = None
+
+    @staticmethod
+    def forward(arrays: list[Any], dim: int) -> Any:
+        try:
+            return np.concatenate(arrays, axis=dim, dtype=result_type(*arrays))
+        except ValueError as error:
+            raise RuntimeError(
+                f"Cat: shapes {', '.join(str(a.shape) for a in arrays)} must be equal except along "
+                f"dim {dim}: {error}"
+            ) from None
+
+    def save(self, result: Any, *tensors: Any) -> None:
+        dim = self.params[0] % result.ndim
+        self.params = (dim, [tensor.shape[dim] for tensor in tensors])
+
+    def backward(self, grad: Any) -> Any:
+        dim, lengths = self.params
+        start, parts = 0, []
+        for length, need in zip(lengths, self.inputs, strict=True):
+            parts.append(None if need is None else grad.narrow(dim, start, length))
+            start += length
+        return tuple(parts)
+
+
+class Stack(Operation):
+    """Tensors of one shape along a new axis `dim`. Gradients: the slices of g.
+
+    Saves: nothing.
+    """
+
+    arity = None
+
+    @staticmethod
+    def forward(arrays: list[Any], dim: int) -> Any:
+        try:
+            return np.stack(arrays, axis=dim, dtype=result_type(*arrays))
+        except ValueError as error:
+            raise RuntimeError(
+                f"Stack: shapes {', '.join(str(a.shape) for a in arrays)} with dim {dim}: {error}"
+            ) from None
+
+    def backward(self, grad: Any) -> Any:
+        (dim,) = self.params
+        parts = enumerate(self.inputs)
+        return tuple(None if need is None else grad.select(dim, i) for i, need in parts)
+
+
+class Contiguous(Operation):
+    """A copy of self whose elements stand in row-major order. Gradient: g.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any) -> Any:
+        return np.ascontiguousarray(x).reshape(x.shape)
+
+    def backward(self, grad: Any) -> Any:
+        return grad
+
+
+class Repeat(Operation):
+    """self as a tile, `counts[i]` times along axis i (axes may be added in front). Gradient: the sum.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, counts: tuple[int, ...]) -> Any:
+        return np.tile(x, counts)
+
+    def save(self, result: Any, x: Any) -> None:
+        self.params = (*self.params, x.shape)
+
+    def backward(self, grad: Any) -> Any:
+        counts, shape = self.params
+        lengths = (1,) * (len(counts) - len(shape)) + shape
+        pairs = [n for pair in zip(counts, lengths, strict=True) for n in pair]
+        if grad.numel() == 0:
+            return grad.new_zeros(shape)
+        return grad.reshape(pairs).sum(tuple(range(0, len(pairs), 2))).reshape(shape)
+
+
+class Flip(Operation):
+    """self with the order along `dims` reversed. Gradient: g, reversed again.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, dims: tuple[int, ...]) -> Any:
+        return np.flip(x, dims).copy()
+
+    def backward(self, grad: Any) -> Any:
+        return grad.flip(*self.params)
+
+
+class Roll(Operation):
+    """self moved by `shifts` along `dims`, what falls out coming in again. Gradient: g moved back.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, shifts: tuple[int, ...], dims: tuple[int, ...] | None) -> Any:
+        return np.roll(x, shifts, dims)
+
+    def backward(self, grad: Any) -> Any:
+        shifts, dims = self.params
+        return Roll.apply(grad, tuple(-shift for shift in shifts), dims)
+
+
+class Tril(Operation):
+    """self on and below the diagonal `diagonal`, zero above. Gradient: g cut the same way.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, diagonal: int) -> Any:
+        return np.tril(x, diagonal)
+
+    def backward(self, grad: Any) -> Any:
+        return grad.tril(*self.params)
+
+
+class Triu(Operation):
+    """self on and above the diagonal `diagonal`, zero below. Gradient: g cut the same way.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, diagonal: int) -> Any:
+        return np.triu(x, diagonal)
+
+    def backward(self, grad: Any) -> Any:
+        return grad.triu(*self.params)
+
+
+class Pad(Operation):
+    """self with `widths[i] = (before, after)` more elements along axis i, all `value`.
+
+    Gradient: the inner part of g. Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, widths: tuple[tuple[int, int], ...], value: float) -> Any:
+        return np.pad(x, widths, constant_values=value)
+
+    def save(self, result: Any, x: Any) -> None:
+        pairs = zip(self.params[0], x.shape, strict=True)
+        self.params = (tuple(slice(before, before + n) for (before, _), n in pairs),)
+
+    def backward(self, grad: Any) -> Any:
+        return grad[self.params[0]]

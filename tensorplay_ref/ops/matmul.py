@@ -1,0 +1,116 @@
+"""Products of vectors, matrices, and batches of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .operation import Operation, promoted
+
+
+class Matmul(Operation):
+    """self @ other: last axis of self with last but one of other, leading axes broadcast.
+
+    A vector stands for one row on the left and for one column on the right. Gradients: g @ other^T
+    and self^T @ g; a weight used by a whole batch gets its gradient in one product.
+    Saves: other if self needs a gradient, self if other needs one.
+    """
+
+    arity = 2
+    saves = ("self", "other")
+    fresh = True
+
+    @staticmethod
+    def forward(a: Any, b: Any) -> Any:
+        if a.dtype is not b.dtype:
+            a, b = promoted(a, b)
+        try:
+            if a.ndim > 2 and b.ndim == 2 and a.flags.c_contiguous and a.size:
+                # One product of all rows is much faster than one for each matrix of the batch.
+                return (a.reshape(-1, a.shape[-1]) @ b).reshape(*a.shape[:-1], b.shape[1])
+            return np.matmul(a, b)
+        except ValueError:
+            raise RuntimeError(
+                f"Matmul: shapes {np.shape(a)} and {np.shape(b)} do not fit: the last axis of the "
+                "first must be as long as the last but one of the second (its only one, if it is a "
+                "vector), and the axes before must broadcast"
+            ) from None
+
+    @classmethod
+    def flops(cls, arrays: Iterable[Any], out: Any) -> int:
+        return 2 * int(out.size) * int(next(iter(arrays)).shape[-1])
+
+    def save(self, result: Any, a: Any, b: Any) -> None:
+        need_a, need_b = self.inputs
+        self.saved = (self.keep(a) if need_b else None, self.keep(b) if need_a else None)
+        self.params = (a.ndim, b.ndim)
+
+    def backward(self, grad: Any) -> Any:
+        a, b = self.read()
+        rows, columns = self.params
+        if rows == columns == 1:
+            return None if b is None else grad * b, None if a is None else grad * a
+        left = grad if columns > 1 else grad.unsqueeze(-1)
+        left = left if rows > 1 else left.unsqueeze(-2)
+        for_a = for_b = None
+        if b is not None:
+            matrix = b.unsqueeze(0) if columns == 1 else b.mT
+            for_a = left @ matrix
+            for_a = for_a.squeeze(-2) if rows == 1 else for_a
+        if a is not None:
+            if rows > 2 and columns <= 2:
+                last = a.shape[-1]
+                for_b = a.reshape(-1, last).mT @ left.reshape(-1, left.shape[-1])
+            else:
+                for_b = (a.unsqueeze(-1) if rows == 1 else a.mT) @ left
+            for_b = for_b.squeeze(-1) if columns == 1 else for_b
+        return for_a, for_b
+
+
+class Linear(Operation):
+    """input @ weight^T + bias: input (..., in), weight (out, in), bias (out) or left out.
+
+    Gradients: g @ weight, g^T @ input over all rows, g. Source: `nn.functional.linear`.
+    Saves: input if weight needs a gradient, weight if input does.
+    """
+
+    arity = None
+    saves = ("input", "weight")
+
+    @staticmethod
+    def forward(arrays: Sequence[Any]) -> Any:
+        x, weight = promoted(*arrays[:2])
+        if weight.ndim != 2 or not x.ndim or x.shape[-1] != weight.shape[1]:
+            raise RuntimeError(
+                f"Linear: expected input (..., in) and weight (out, in), found {x.shape} and "
+                f"{weight.shape}"
+            )
+        out = Matmul.forward(x, weight.T)
+        if len(arrays) == 3:
+            if arrays[2].shape != weight.shape[:1]:
+                raise RuntimeError(
+                    f"Linear: expected a bias of shape {weight.shape[:1]}, found {arrays[2].shape}"
+                )
+            out += arrays[2]
+        return out
+
+    @classmethod
+    def flops(cls, arrays: Iterable[Any], out: Any) -> int:
+        return 2 * int(out.size) * int(next(iter(arrays)).shape[-1])
+
+    def save(self, result: Any, x: Any, weight: Any, *bias: Any) -> None:
+        self.saved = (
+            self.keep(x) if self.inputs[1] else None,
+            self.keep(weight) if self.inputs[0] else None,
+        )
+
+    def backward(self, grad: Any) -> Any:
+        x, weight = self.read()
+        for_weight = None
+        if x is not None:
+            rows = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
+            for_weight = rows.mT @ (x if x.ndim == 2 else x.reshape(-1, x.shape[-1]))
+        for_input = None if weight is None else grad @ weight
+        return (for_input, for_weight, grad)[: len(self.inputs)]

@@ -1,0 +1,184 @@
+"""Other shapes over the same storage: reshape, transpose, expand, slices, diagonals, windows.
+
+Every operation here is a View: it saves nothing, and its result shares the storage of its input
+unless NumPy has to copy (a reshape of what is not contiguous, say).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .operation import Operation, View
+
+
+class Reshape(View):
+    """self in another shape, one length may be -1; `must_view` refuses to copy. Gradient: g back.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, shape: Any, must_view: bool = False) -> Any:
+        try:
+            out = x.reshape(shape)
+        except ValueError:
+            raise RuntimeError(
+                f"Reshape: shape {tuple(shape)} is invalid for a tensor of shape {x.shape} "
+                f"({x.size} elements)"
+            ) from None
+        if must_view and out.size and not np.may_share_memory(out, x):
+            raise RuntimeError(
+                f"view: shape {tuple(shape)} needs a copy, because the tensor of shape {x.shape} "
+                f"has strides {x.strides} (in bytes); use .reshape(...), or .contiguous() first"
+            )
+        return out
+
+    def save(self, result: Any, x: Any) -> None:
+        self.params = (x.shape,)
+
+    def backward(self, grad: Any) -> Any:
+        return grad.reshape(self.params[0])
+
+
+class Squeeze(Reshape):
+    """self without the axes `axes` of length 1. Gradient: g, reshaped.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, axes: Any) -> Any:
+        return np.squeeze(x, axis=axes)
+
+
+class Unsqueeze(Reshape):
+    """self with an axis of length 1 at `axis`. Gradient: g, reshaped.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, axis: Any) -> Any:
+        return np.expand_dims(x, axis)
+
+
+class Transpose(View):
+    """self with two axes swapped. Gradient: g with the same axes swapped.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, first: int, second: int) -> Any:
+        return x.swapaxes(first, second)
+
+    def backward(self, grad: Any) -> Any:
+        return grad.transpose(*self.params)
+
+
+class Permute(View):
+    """self with its axes in the order `order`, non-negative numbers. Gradient: g in the old order.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, order: tuple[int, ...]) -> Any:
+        return x.transpose(order)
+
+    def backward(self, grad: Any) -> Any:
+        (order,) = self.params
+        return grad.permute([order.index(axis) for axis in range(len(order))])
+
+
+class Expand(View):
+    """self repeated to `shape` without copying, by a stride of 0. Gradient: g, summed by the engine.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, shape: tuple[int, ...]) -> Any:
+        try:
+            return np.broadcast_to(x, shape)
+        except ValueError:
+            raise RuntimeError(
+                f"Expand: a tensor of shape {x.shape} cannot be expanded to {tuple(shape)}: counted "
+                "from the last axis, lengths must be equal or 1"
+            ) from None
+
+    def backward(self, grad: Any) -> Any:
+        return grad
+
+
+class Slice(View):
+    """self[key] for integers, slices, None and Ellipsis. Gradient: g inside zeros.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, key: Any) -> Any:
+        # The Ellipsis keeps x[0] of a vector an array without axes that looks into the storage.
+        return x[key if Ellipsis in key else (*key, Ellipsis)]
+
+    def save(self, result: Any, x: Any) -> None:
+        self.params = (*self.params, x.shape)
+
+    def backward(self, grad: Any) -> Any:
+        return SliceBackward.apply(grad, *self.params)
+
+
+class SliceBackward(Operation):
+    """Zeros of `shape` with g at `key`. Gradient: the slice of the gradient.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(g: Any, key: Any, shape: tuple[int, ...]) -> Any:
+        out = np.zeros(shape, g.dtype)
+        out[key] = g
+        return out
+
+    def backward(self, grad: Any) -> Any:
+        return Slice.apply(grad, self.params[0])
+
+
+class Diagonal(View):
+    """The diagonal `offset` above the main one of the axes `first`, `second`, as a last axis.
+
+    Gradient: g on the diagonal of zeros. Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(x: Any, offset: int, first: int, second: int) -> Any:
+        out = np.diagonal(x, offset, first, second)
+        if x.flags.writeable:
+            # NumPy marks every diagonal as read-only; this one is an ordinary view of the storage.
+            out.flags.writeable = True
+        return out
+
+    def save(self, result: Any, x: Any) -> None:
+        self.params = (*self.params, x.shape)
+
+    def backward(self, grad: Any) -> Any:
+        return DiagonalBackward.apply(grad, *self.params)
+
+
+class DiagonalBackward(Operation):
+    """Zeros of `shape` with g on one diagonal. Gradient: the diagonal of the gradient.
+
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def forward(g: Any, offset: int, first: int, second: int, shape: tuple[int, ...]) -> Any:
+        out = np.zeros(shape, g.dtype)
+        Diagonal.forward(out, offset, first, second)[...] = g
+        return out
+
+    def backward(self, grad: Any) -> Any:
+        return Diagonal.apply(grad, *self.params[:3])

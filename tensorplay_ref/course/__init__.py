@@ -3,3 +3,7 @@
 A notebook needs NumPy alone. The commands of ``python -m tensorplay_ref.course`` run notebooks and
 need the extra ``lab`` or ``test``, so nothing of theirs is imported here.
 """
+
+from .check import CheckFailed, Verdict, check
+
+__all__ = ["CheckFailed", "Verdict", "check"]

@@ -84,12 +84,15 @@ class FunctionContext(Node):
         self.to_save = tensors
         if not self._recording:
             return
-        # What is not an input may turn out to be an output. Packing an alias of it keeps the cycle
-        # output -> node -> packed -> output from closing.
+        # What forward made may turn out to be an output. Packing an alias of it keeps the cycle
+        # output -> node -> packed -> output from closing. What requires a gradient was there
+        # before, like a parameter that forward reads without having been given it.
         self.saved = tuple(
             None
             if tensor is None
-            else save(tensor if self.is_input(tensor) else detached(tensor), self)
+            else save(
+                tensor if tensor.requires_grad or self.is_input(tensor) else detached(tensor), self
+            )
             for tensor in tensors
         )
 

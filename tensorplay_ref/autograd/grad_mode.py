@@ -16,6 +16,9 @@ from typing import Any, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 
 grad_enabled: ContextVar[bool] = ContextVar("grad_enabled", default=True)
+# What each open context puts back when it is left. Kept here and not in the context object, which
+# several threads or tasks may have entered at the same time.
+_entered: ContextVar[tuple[tuple[_GradMode, bool], ...]] = ContextVar("_entered", default=())
 
 
 def is_grad_enabled() -> bool:
@@ -28,10 +31,12 @@ class _GradMode:
 
     def __init__(self, mode: bool) -> None:
         self._mode = mode
-        self._former: list[bool] = []
 
     def __enter__(self) -> None:
-        self._former.append(grad_enabled.get())
+        self._enter(grad_enabled.get())
+
+    def _enter(self, former: bool) -> None:
+        _entered.set((*_entered.get(), (self, former)))
         grad_enabled.set(self._mode)
 
     def __exit__(
@@ -40,7 +45,16 @@ class _GradMode:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        grad_enabled.set(self._former.pop())
+        stack = _entered.get()
+        for position in range(len(stack) - 1, -1, -1):
+            owner, former = stack[position]
+            if owner is self:
+                _entered.set(stack[:position] + stack[position + 1 :])
+                grad_enabled.set(former)
+                return
+        raise RuntimeError(
+            f"{type(self).__name__}: left without having been entered in this thread or task"
+        )
 
     def __call__(self, function: F) -> F:
         """Decorate `function`; a generator function is in this mode only while it runs."""
@@ -107,8 +121,7 @@ class set_grad_enabled(_GradMode):
         grad_enabled.set(self._mode)
 
     def __enter__(self) -> None:
-        self._former.append(self._before)
-        grad_enabled.set(self._mode)
+        self._enter(self._before)
 
     def __call__(self, function: F) -> F:
         """Decorate `function`: it runs in this mode, and the program goes back to the former."""

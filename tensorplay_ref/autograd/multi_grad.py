@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from ..tensor_base import TensorBase
-from .node import Node, edge, register_tensor_hook
+from .node import AccumulateGrad, Node, edge, register_tensor_hook
 
 
 class Walk:
@@ -62,7 +62,7 @@ def register_multi_grad_hook(
     # The state belongs to the walk, so a walk that fails leaves nothing for the next one.
     states: WeakKeyDictionary[Walk, _State] = WeakKeyDictionary()
     lock = threading.Lock()
-    nodes = [edge(tensor) for tensor in tensors]
+    nodes = [_weak_node(tensor) for tensor in tensors]
 
     def collect(position: int) -> Callable[[Any], None]:
         def hook(grad: Any) -> None:
@@ -73,8 +73,8 @@ def register_multi_grad_hook(
                 if state is None:
                     state = states[walk] = _State(len(tensors))
                     ahead = set(walk.order)
-                    here = nodes[position]
-                    state.missing = sum(n is here or n in ahead for n in nodes)
+                    here = nodes[position]()
+                    state.missing = sum(n() is here or n() in ahead for n in nodes)
                 state.grads[position] = grad
                 state.missing -= 1
                 state.seen += 1
@@ -88,6 +88,25 @@ def register_multi_grad_hook(
 
     handles = [register_tensor_hook(t, collect(position)) for position, t in enumerate(tensors)]
     return MultiGradHandle(handles)
+
+
+def _weak_node(tensor: TensorBase) -> Callable[[], Node | None]:
+    """A function that gives the node where the gradient of `tensor` arrives.
+
+    It holds neither the node, whose hooks would hold it in turn, nor the tensor. A leaf gets a new
+    AccumulateGrad with each graph, so it is asked anew.
+    """
+    node = edge(tensor)
+    if not isinstance(node, AccumulateGrad):
+        assert node is not None
+        return ref(node)
+    leaf = ref(node.variable)
+
+    def accumulator() -> Node | None:
+        variable = leaf()
+        return None if variable is None else edge(variable)
+
+    return accumulator
 
 
 class _State:

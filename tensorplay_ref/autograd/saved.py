@@ -40,6 +40,10 @@ SECOND_TIME = (
 )
 
 
+def _gone() -> None:
+    """What a weak reference to a dead tensor answers."""
+
+
 def save(tensor: TensorBase, owner: Node | None, is_output: bool = False) -> SavedTensor:
     """Save `tensor` for `owner`; `is_output` when the owner's own result is saved.
 
@@ -263,7 +267,8 @@ class SavedTensor:
         """Drop what is kept; a later read is an error that says so."""
         if watchers and self._original is not None:
             notify("release", owner, slot=self)
-        self._value = self._storage = self._node = self._leaf = self._original = None
+        self._value = self._storage = self._unpack_hook = None
+        self._node = self._leaf = self._original = None
 
     # -- in-place operations (ops/inplace.py) ------------------------------------------------------
     def copy_if_shared(self, storage: Storage) -> None:
@@ -272,6 +277,8 @@ class SavedTensor:
             self._value = self._value.copy()
             self._storage = new_storage(self._value, storage.device, "clone")
             self._version = 0
+            # The tensor itself is about to hold other values, so a read must not hand it back.
+            self._original = _gone
 
     def written(self, storage: Storage) -> None:
         """The saved result has been written into `storage` now: count from here."""

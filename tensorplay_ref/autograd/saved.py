@@ -15,6 +15,7 @@ from ..storage import Storage, new_storage
 from ..tensor_base import TensorBase, detached, leaf_of, new_tensor
 from .grad_mode import grad_enabled
 from .observer import notify, watchers
+from .packing import packing_node
 
 if TYPE_CHECKING:
     from .node import Node
@@ -125,9 +126,11 @@ class SavedTensor:
         before = storage.version
         recording = grad_enabled.get()
         grad_enabled.set(False)
+        packing_before = packing_node.set(owner)
         try:
             packed = pair.pack(argument)
         finally:
+            packing_node.reset(packing_before)
             grad_enabled.set(recording)
         if storage.version != before:
             raise RuntimeError(

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .autograd import differentiation
-from .autograd.node import GradientEdge, register_tensor_hook, retain_grad
+from .autograd.node import GradientEdge, register_tensor_hook, retain_grad, retains_grad
 from .device import Device, as_device
 from .formatting import tensor_text
 from .handles import RemovableHandle
@@ -21,6 +21,7 @@ from .methods.arithmetic import ArithmeticMethods
 from .methods.conversion import CastMethods, ConversionMethods, DeviceLike
 from .methods.elementwise import ElementwiseMethods
 from .methods.indexing import IndexingMethods, InPlaceMethods
+from .methods.products import ProductMethods
 from .methods.reductions import ReductionMethods
 from .methods.shapes import ShapeMethods, sequence
 from .storage import AliasStorage
@@ -31,6 +32,7 @@ class Tensor(
     ArithmeticMethods,
     ElementwiseMethods,
     ReductionMethods,
+    ProductMethods,
     ShapeMethods,
     IndexingMethods,
     InPlaceMethods,
@@ -87,11 +89,7 @@ class Tensor(
     @property
     def retains_grad(self) -> bool:
         """Whether `retain_grad` was called on this tensor."""
-        node = self.grad_fn
-        if node is None or node.extras is None:
-            return False
-        kept = node.extras.retained.get(self._output_nr)
-        return kept is not None and kept() is self
+        return retains_grad(self)
 
     def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle:
         """Call `hook(grad)` when the gradient of this tensor is complete; it may return another."""

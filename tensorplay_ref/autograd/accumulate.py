@@ -14,6 +14,7 @@ import numpy as np
 from ..device import CPU
 from ..storage import new_storage
 from ..tensor_base import new_tensor
+from .mutation import before_write
 from .node import AccumulateGrad
 from .observer import notify, watchers
 
@@ -58,14 +59,21 @@ def put(node: AccumulateGrad, grad: Any, owned: bool, create_graph: bool) -> Non
 def added(held: Any, grad: Any, owned: bool, create_graph: bool) -> Any:
     """What `.grad` becomes: a gradient of its own, the sum in place, or a recorded sum."""
     if held is None:
-        own = grad if create_graph or owned else own_copy(grad)
+        own = grad
+        if not owned:
+            own = grad.clone() if create_graph else own_copy(grad)
         if own._storage.allocation is not None:
             own._storage.relabel("gradients")
         return own
-    if create_graph or held._requires_grad or grad._requires_grad:
+    array = held._array
+    # An expanded tensor that somebody has assigned to `.grad` cannot be written.
+    if create_graph or held._requires_grad or grad._requires_grad or not array.flags.writeable:
         return held + grad
     if held._storage.device is CPU:
-        held._array += grad._array
+        guard = before_write.get()
+        if guard is not None:
+            guard(held._storage)
+        array += grad._array
         held._storage.version += 1
         return held
     return held.add_(grad)

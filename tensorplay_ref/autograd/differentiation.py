@@ -9,9 +9,10 @@ import numpy as np
 
 from ..storage import new_storage
 from ..tensor_base import TensorBase, new_tensor
-from .accumulate import added
+from .accumulate import added, own_copy
 from .engine import Target, run
-from .node import AccumulateGrad, GradientEdge, Node, edge
+from .grad_mode import enable_grad
+from .node import AccumulateGrad, GradientEdge, Node, edge, retains_grad
 
 Tensors = Any  # a tensor, a GradientEdge, or a sequence of them
 
@@ -47,9 +48,21 @@ def backward(
     if not wanted:
         raise RuntimeError("backward: inputs cannot be empty; leave it out to reach every leaf")
     targets = _targets(wanted)
+    results = {}
+    for position, (tensor, target) in enumerate(zip(wanted, targets, strict=True)):
+        if isinstance(target[0], AccumulateGrad):
+            continue
+        if isinstance(tensor, GradientEdge):
+            raise RuntimeError(
+                f"backward: inputs[{position}] is the GradientEdge of a result, which has no .grad "
+                "to add to; pass the tensor itself, or use grad()"
+            )
+        if not retains_grad(tensor):
+            results[id(tensor)] = position
     found = run(roots, retain_graph=retain, create_graph=create_graph, targets=targets)
-    for tensor, (node, _), gradient in zip(wanted, targets, found, strict=True):
-        if gradient is not None and not isinstance(node, AccumulateGrad):
+    for position in results.values():
+        tensor, gradient = wanted[position], found[position]
+        if gradient is not None:
             tensor._grad = added(tensor._grad, gradient, False, create_graph)
 
 
@@ -92,17 +105,28 @@ def grad(
         roots, retain_graph=retain, create_graph=create_graph, targets=targets, accumulate=False
     )
     answers = []
+    taken = {gradient._storage for _, _, gradient in roots}
     for position, (tensor, gradient) in enumerate(zip(wanted, found, strict=True)):
-        if gradient is None and materialize_grads:
+        if gradient is not None:
+            if gradient._storage in taken:
+                # Two gradients of one buffer, or the caller's own: writing one would change both.
+                gradient = _recorded_clone(gradient) if create_graph else own_copy(gradient)
+            taken.add(gradient._storage)
+        elif materialize_grads:
             array = np.zeros(tensor.shape, tensor.dtype)
             gradient = new_tensor(type(tensor), array, new_storage(array, tensor.device, "zeros"))
-        elif gradient is None and not allow_unused:
+        elif not allow_unused:
             raise RuntimeError(
                 f"One of the differentiated Tensors was not used in the graph: input {position}. "
                 "Set allow_unused=True if that is as it should be."
             )
         answers.append(gradient)
     return tuple(answers)
+
+
+@enable_grad()
+def _recorded_clone(gradient: Any) -> Any:
+    return gradient.clone()
 
 
 def _many(tensors: Tensors) -> list[Any]:

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from ..device import CPU
-from .accumulate import fitted, put
+from .accumulate import own_copy, put
 from .anomaly import anomaly, check_for_nan
 from .grad_mode import grad_enabled
+from .hooks import fitted_to_result, run_posthooks, run_prehooks, run_tensor_hooks
 from .multi_grad import Walk, current_walk
 from .node import AccumulateGrad, Node
 from .observer import notify, watchers
@@ -55,14 +56,14 @@ def run(
     # results. `owned` names the nodes whose tensor is a sum made here, which nobody else holds.
     pending: dict[Node, Any] = {}
     owned: set[Node] = set()
-    for node, number, grad in roots:
-        deliver(node, number, grad, pending, owned, create_graph)
     array: Any = None
     below: Node | None = None
     mode_before, walk_before = grad_enabled.get(), current_walk.get()
     grad_enabled.set(create_graph)
     current_walk.set(Walk(order))
     try:
+        for node, number, grad in roots:
+            deliver(node, number, grad, pending, owned, create_graph)
         # A backward formula may divide by zero on purpose (the gradient of sqrt at 0 is infinite).
         with np.errstate(all="ignore"):
             while order:
@@ -71,15 +72,19 @@ def run(
                 if grad is None:
                     continue
                 if node.extras is not None or type(node) is AccumulateGrad:
-                    grad = run_tensor_hooks(node, grad, retained)
+                    grad = run_tensor_hooks(node, grad, retained, create_graph)
                 if wanted:
                     _find(node, grad, wanted, found)
                 if type(node) is AccumulateGrad:
                     if accumulate:
-                        if node.variable._leaf is not None and node.variable._leaf.post_hooks:
-                            put(node, grad, node in owned, create_graph)
+                        leaf = node.variable._leaf
+                        own = node in owned and not (leaf and leaf.hooks)
+                        if node.extras is not None:
+                            put_with_hooks(node, grad, create_graph)
+                        elif leaf and leaf.post_hooks:
+                            put(node, grad, own, create_graph)
                         else:
-                            arrived.append((node, grad, node in owned))
+                            arrived.append((node, grad, own))
                     continue
                 if running is not None and node not in running:
                     continue
@@ -98,6 +103,8 @@ def run(
                     notify("gradients", node, grads=grads)
                 if node.saved and not retain_graph:
                     node.release()
+                # Whoever was shown the gradients may have kept them.
+                exclusive = not watchers and (node.extras is None or not node.extras.posthooks)
                 numbers = node.numbers
                 position = 0
                 for below in node.inputs:
@@ -111,17 +118,18 @@ def run(
                                 and array.dtype is below.dtype
                             ):
                                 pending[below] = grad
+                                if type(below) is AccumulateGrad and node.fresh and exclusive:
+                                    owned.add(below)
                             else:
                                 number = 0 if numbers is None else numbers[position]
                                 deliver(below, number, grad, pending, owned, create_graph)
                     position += 1
                 # Names that outlive the step would hold one gradient more than the walk needs.
                 grads = grad = array = None
+        put_all(arrived, create_graph)
     finally:
         grad_enabled.set(mode_before)
         current_walk.set(walk_before)
-    while arrived:
-        put(*arrived.pop(0), create_graph)
     for tensor, gradient in retained:
         tensor._grad = gradient
     return [found.get(target) for target in targets or ()]
@@ -168,16 +176,17 @@ def deliver(
     create_graph: bool,
 ) -> None:
     """Add a gradient to what has arrived at result `number` of `node`, fitted to its shape."""
+    arriving = grad
+    grad = fitted_to_result(grad, node, number)
     if node.shape is None:
-        shape, dtype, _ = node.results[number]  # type: ignore[attr-defined]
-        grad = fitted(grad, shape, dtype)
         slots = pending.setdefault(node, [None] * len(node.results))  # type: ignore[attr-defined]
         slots[number] = grad if slots[number] is None else slots[number] + grad
         return
-    grad = fitted(grad, node.shape, node.dtype)
     held = pending.get(node)
     if held is None:
         pending[node] = grad
+        if grad._storage is not arriving._storage:
+            owned.add(node)
     elif node not in owned or create_graph:
         # Never in place the first time: what came first may be shared with another input, with a
         # saved tensor, or with the caller.
@@ -189,79 +198,30 @@ def deliver(
         held.add_(grad)
 
 
+def put_all(arrived: list[tuple[AccumulateGrad, Any, bool]], create_graph: bool) -> None:
+    """Add the gradients that have arrived to their leaves: all of them or none."""
+    if not create_graph:
+        # First everything that can fail for want of memory, then the adding, which cannot.
+        for position, (leaf, grad, own) in enumerate(arrived):
+            if not own and leaf.variable._grad is None:
+                arrived[position] = (leaf, own_copy(grad), True)
+    arrived.reverse()
+    while arrived:
+        put(*arrived.pop(), create_graph)
+
+
+def put_with_hooks(node: AccumulateGrad, grad: Any, create_graph: bool) -> None:
+    """Add a gradient to a leaf whose AccumulateGrad node has hooks of its own."""
+    assert node.extras is not None
+    if node.extras.prehooks:
+        grad = run_prehooks(node, grad)
+    put(node, grad, False, create_graph)
+    if node.extras.posthooks:
+        run_posthooks(node, (), grad)
+
+
 def _find(node: Node, grad: Any, wanted: frozenset[Target], found: dict[Target, Any]) -> None:
     grads = [grad] if node.shape is not None else grad
     for number, one in enumerate(grads):
         if (node, number) in wanted:
             found[node, number] = one
-
-
-def run_tensor_hooks(node: Node, grad: Any, retained: list[tuple[Any, Any]]) -> Any:
-    """Call the hooks of the tensors that this node made (of the leaf), then note `retain_grad`."""
-    if isinstance(node, AccumulateGrad):
-        leaf = node.variable._leaf
-        for hook in () if leaf is None else tuple(leaf.hooks.values()):
-            grad = _replaced(hook, hook(grad), grad)
-        return grad
-    extras = node.extras
-    assert extras is not None
-    grads = [grad] if node.shape is not None else grad
-    for number, hooks in tuple(extras.tensor_hooks.items()):
-        for hook in tuple(hooks.values()):
-            if grads[number] is not None:
-                grads[number] = _replaced(hook, hook(grads[number]), grads[number])
-    for number, reference in tuple(extras.retained.items()):
-        tensor = reference()
-        if tensor is not None and grads[number] is not None:
-            held = tensor._grad
-            retained.append((tensor, grads[number] if held is None else held + grads[number]))
-    return grads[0] if node.shape is not None else grads
-
-
-def _replaced(hook: Any, answer: Any, grad: Any) -> Any:
-    """The gradient after one hook: its answer, or the old one when it answered None."""
-    if answer is None:
-        return grad
-    name = getattr(hook, "__name__", type(hook).__name__)
-    if not isinstance(answer, type(grad)) and not hasattr(answer, "_array"):
-        raise TypeError(
-            f"hook {name!r} must return a Tensor or None, found {type(answer).__name__}"
-        )
-    if answer.shape != grad.shape:
-        raise RuntimeError(
-            f"hook {name!r} has changed the size of value: expected {grad.shape}, "
-            f"found {answer.shape}"
-        )
-    return answer
-
-
-def run_prehooks(node: Node, grad: Any) -> Any:
-    """Call the node's prehooks with a tuple of the gradients of its results."""
-    assert node.extras is not None
-    grads = (grad,) if node.shape is not None else tuple(grad)
-    for hook in tuple(node.extras.prehooks.values()):
-        grads = _replaced_all(hook, hook(grads), grads)
-    return grads[0] if node.shape is not None else list(grads)
-
-
-def run_posthooks(node: Node, grads: tuple[Any, ...], grad: Any) -> tuple[Any, ...]:
-    """Call the node's hooks with the gradients of its inputs and of its results."""
-    assert node.extras is not None
-    outputs = (grad,) if node.shape is not None else tuple(grad)
-    for hook in tuple(node.extras.posthooks.values()):
-        grads = _replaced_all(hook, hook(grads, outputs), grads)
-    return grads
-
-
-def _replaced_all(hook: Any, answer: Any, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-    if answer is None:
-        return grads
-    name = getattr(hook, "__name__", type(hook).__name__)
-    if not isinstance(answer, tuple):
-        raise TypeError(f"expected tuple, but hook {name!r} returned {type(answer).__name__!r}")
-    if len(answer) != len(grads):
-        raise RuntimeError(
-            f"hook {name!r} has returned an incorrect number of values (got {len(answer)}, but "
-            f"expected {len(grads)})"
-        )
-    return answer

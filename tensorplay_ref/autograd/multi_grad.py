@@ -62,7 +62,9 @@ def register_multi_grad_hook(
     # The state belongs to the walk, so a walk that fails leaves nothing for the next one.
     states: WeakKeyDictionary[Walk, _State] = WeakKeyDictionary()
     lock = threading.Lock()
+    # The hook below must hold neither the tensors nor their nodes, which hold the hook.
     nodes = [_weak_node(tensor) for tensor in tensors]
+    count = len(tensors)
 
     def collect(position: int) -> Callable[[Any], None]:
         def hook(grad: Any) -> None:
@@ -71,7 +73,7 @@ def register_multi_grad_hook(
             with lock:
                 state = states.get(walk)
                 if state is None:
-                    state = states[walk] = _State(len(tensors))
+                    state = states[walk] = _State(count)
                     ahead = set(walk.order)
                     here = nodes[position]()
                     state.missing = sum(n() is here or n() in ahead for n in nodes)

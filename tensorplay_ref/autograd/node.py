@@ -96,6 +96,9 @@ class Node(metaclass=_NodeClass):
     extras: NodeExtras | None
 
     saves: ClassVar[tuple[str, ...]] = ()
+    # True when backward makes new arrays that it hands to nobody else: a leaf may then keep one as
+    # its `.grad` without copying it.
+    fresh: ClassVar[bool] = False
 
     def name(self) -> str:
         """The operation's name with "Backward" behind it, such as "MulBackward"."""
@@ -267,3 +270,12 @@ def retain_grad(tensor: TensorBase) -> None:
     node = tensor.grad_fn
     if node is not None:
         node._extras().retained[tensor._output_nr] = weakref.ref(tensor)
+
+
+def retains_grad(tensor: TensorBase) -> bool:
+    """Whether `retain_grad` was called on this result."""
+    node = tensor.grad_fn
+    if node is None or node.extras is None:
+        return False
+    kept = node.extras.retained.get(tensor._output_nr)
+    return kept is not None and kept() is tensor

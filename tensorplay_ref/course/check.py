@@ -33,7 +33,8 @@ stands in a case: what is expected is computed with the package::
             same_values(square(x), x * x, "square(x)")
 
 The worked notebook shows `exercise.heading()` word for word above the exercise and calls
-`check("05.square", square)` below it (tests compare them).
+`check("05.square", square)` below it (tests compare them). What the lesson itself builds, with no
+part for the reader to write, is compared in the same way by a `Step`, which has no heading.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
 from .compare import Difference
@@ -94,34 +95,29 @@ class CheckFailed(AssertionError):
 
 
 @dataclass
-class Exercise:
-    """An exercise: what is to be built, and the cases that compare it with the package.
+class Step:
+    """Something that a lesson builds, and the cases that compare it with the package.
 
     Attributes:
         id: "NN.name", where NN is the number of the notebook.
         contract: one sentence that says what the build does.
-        difficulty: from 1 to 5.
-        minutes: how long it takes, about.
         takes: what `check` is handed after the id, named as in the notebook.
         cases: functions of these; each agrees, or raises and tells the difference.
 
-    Errors: ValueError for an id that is malformed or taken, and for a difficulty out of range.
+    Errors: ValueError for an id that is malformed or taken.
     """
 
     id: str
     contract: str
-    difficulty: int
-    minutes: int
+    _: KW_ONLY
     takes: tuple[str, ...]
     cases: list[Case] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"\d\d\.[a-z][a-z0-9_]*", self.id):
-            raise ValueError(f"an exercise is called 'NN.name', found {self.id!r}")
-        if self.difficulty not in range(1, 6):
-            raise ValueError(f"{self.id}: difficulty is from 1 to 5, found {self.difficulty}")
+            raise ValueError(f"what is checked is called 'NN.name', found {self.id!r}")
         if self.id in _registry:
-            raise ValueError(f"two exercises are called {self.id}")
+            raise ValueError(f"two checks are called {self.id}")
         _registry[self.id] = self
 
     def case(self, function: Case) -> Case:
@@ -131,6 +127,27 @@ class Exercise:
         self.cases.append(function)
         return function
 
+
+@dataclass
+class Exercise(Step):
+    """A step that the reader writes, in a function or as a prediction.
+
+    Attributes:
+        difficulty: from 1 to 5.
+        minutes: how long it takes, about.
+
+    Errors: ValueError also for a difficulty out of range.
+    """
+
+    _: KW_ONLY
+    difficulty: int
+    minutes: int
+
+    def __post_init__(self) -> None:
+        if self.difficulty not in range(1, 6):
+            raise ValueError(f"{self.id}: difficulty is from 1 to 5, found {self.difficulty}")
+        super().__post_init__()
+
     def heading(self) -> str:
         """The Markdown that stands above the exercise in its notebook."""
         return (
@@ -139,7 +156,7 @@ class Exercise:
         )
 
 
-_registry: dict[str, Exercise] = {}
+_registry: dict[str, Step] = {}
 
 
 def check(exercise: str, *submission: Any, strict: bool | None = None) -> Verdict:
@@ -161,15 +178,18 @@ def check(exercise: str, *submission: Any, strict: bool | None = None) -> Verdic
     return verdict
 
 
-def exercises(notebook: str | None = None) -> list[Exercise]:
-    """All exercises, or those of one notebook ("05"), in the order of the notebooks."""
+def steps(notebook: str | None = None) -> list[Step]:
+    """All that is checked, exercises too, or that of one notebook ("05"), in reading order."""
     for module in pkgutil.iter_modules(importlib.import_module(_CHECKS).__path__):
         _load(module.name.removeprefix("notebook_"))
-    return [
-        exercise
-        for name, exercise in sorted(_registry.items(), key=lambda item: item[0].split(".")[0])
-        if notebook in (None, name.split(".")[0])
-    ]
+    # Sorting keeps the order within a notebook.
+    found = sorted(_registry.values(), key=lambda step: step.id[:2])
+    return [step for step in found if notebook in (None, step.id[:2])]
+
+
+def exercises(notebook: str | None = None) -> list[Exercise]:
+    """All exercises, or those of one notebook ("05"), in reading order."""
+    return [step for step in steps(notebook) if isinstance(step, Exercise)]
 
 
 def _load(notebook: str) -> None:
@@ -184,20 +204,20 @@ def _load(notebook: str) -> None:
 def _judge(name: str, submission: tuple[Any, ...]) -> Verdict:
     notebook = str(name).split(".")[0]
     _load(notebook)
-    exercise = _registry.get(name)
-    if exercise is None:
+    step = _registry.get(name)
+    if step is None:
         known = ", ".join(other for other in _registry if other.split(".")[0] == notebook)
         there = f"notebook {notebook} has {known}" if known else "is the number right?"
         return Verdict(str(name), "wrong", 0, 0, f"there is no exercise {name!r}; {there}")
-    total = len(exercise.cases)
-    if len(submission) != len(exercise.takes):
-        call = ", ".join((repr(name), *exercise.takes))
+    total = len(step.cases)
+    if len(submission) != len(step.takes):
+        call = ", ".join((repr(name), *step.takes))
         return Verdict(name, "wrong", 0, total, f"call it like this: check({call})")
     if any(map(_is_open, submission)):
         return Verdict(name, "not yet", 0, total)
     passed = 0
     first: Verdict | None = None
-    for case in exercise.cases:
+    for case in step.cases:
         status, message = _run(case, submission)
         passed += status == "ok"
         if status != "ok" and first is None:

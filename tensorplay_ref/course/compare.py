@@ -126,11 +126,18 @@ def raises(
 def unchanged(**tensors: Any) -> Iterator[None]:
     """Nothing is written into these tensors or arrays inside the context."""
     before = {name: _array(tensor).copy() for name, tensor in tensors.items()}
-    yield
+    told: Difference | None = None
+    try:
+        yield
+    except Difference as difference:
+        # A changed argument is the likelier cause of whatever else differs.
+        told = difference
     for name, values in before.items():
         now = _array(tensors[name])
         if now.shape != values.shape or not np.array_equal(now, values, equal_nan=_floating(now)):
-            raise Difference(f"{name} was changed in place, expected it as it was")
+            raise Difference(f"{name} was changed in place, expected it as it was") from told
+    if told is not None:
+        raise told
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Wrong builds of exercises: what a check must reject, and the words it must find for it."""
+"""Wrong builds: what a check must reject, and the words it must find for it."""
 
 import importlib
 import pkgutil
@@ -17,7 +17,7 @@ Make = Callable[[ModuleType], tuple[Any, ...]]
 class WrongBuild:
     """A named mistake. ``says`` is a part of the message that the student needs."""
 
-    exercise: str
+    step: str
     says: str
     make: Make
 
@@ -29,11 +29,11 @@ class WrongBuild:
 _registry: list[WrongBuild] = []
 
 
-def wrong(exercise: str, says: str) -> Callable[[Make], Make]:
+def wrong(step: str, says: str) -> Callable[[Make], Make]:
     """Register a wrong build; the decorated function's name tells what is wrong with it."""
 
     def register(make: Make) -> Make:
-        _registry.append(WrongBuild(exercise, says, make))
+        _registry.append(WrongBuild(step, says, make))
         return make
 
     return register

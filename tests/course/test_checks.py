@@ -5,23 +5,24 @@ from collections import Counter
 import pytest
 
 from tensorplay_ref.course import check
-from tensorplay_ref.course.check import Exercise, exercises
+from tensorplay_ref.course.check import Exercise, Step, exercises, steps
 from tensorplay_ref.course.notebook_file import worked_notebooks
 from tests.course.builds import WrongBuild, all_wrong_builds
 from tests.course.lessons import solved, text_of, unsolved
 
-NOTEBOOKS = sorted({exercise.id[:2] for exercise in exercises()})
+NOTEBOOKS = sorted({step.id[:2] for step in steps()})
 
+each_step = pytest.mark.parametrize("step", steps(), ids=lambda each: each.id)
 each_exercise = pytest.mark.parametrize("exercise", exercises(), ids=lambda each: each.id)
 each_wrong_build = pytest.mark.parametrize(
-    "build", all_wrong_builds(), ids=lambda each: f"{each.exercise}-{each.name}"
+    "build", all_wrong_builds(), ids=lambda each: f"{each.step}-{each.name}"
 )
 
 
-@each_exercise
-def test_the_solution_passes(exercise: Exercise) -> None:
-    verdict = solved(exercise.id[:2]).verdicts[exercise.id]
-    count = len(exercise.cases)
+@each_step
+def test_the_solution_passes(step: Step) -> None:
+    verdict = solved(step.id[:2]).verdicts[step.id]
+    count = len(step.cases)
     assert repr(verdict) == f"ok {count}/{count}"
 
 
@@ -36,18 +37,18 @@ def test_the_notebook_shows_what_the_check_says_of_the_exercise(exercise: Exerci
     assert exercise.heading() in text_of(exercise.id[:2])
 
 
-@each_exercise
-def test_there_are_wrong_builds(exercise: Exercise) -> None:
-    names = Counter(build.name for build in all_wrong_builds() if build.exercise == exercise.id)
+@each_step
+def test_there_are_wrong_builds(step: Step) -> None:
+    names = Counter(build.name for build in all_wrong_builds() if build.step == step.id)
     assert len(names) >= 3
     assert max(names.values()) == 1
 
 
 @each_wrong_build
 def test_a_wrong_build_is_rejected_in_words(build: WrongBuild) -> None:
-    lesson = solved(build.exercise[:2])
+    lesson = solved(build.step[:2])
     try:
-        verdict = check(build.exercise, *build.make(lesson.names))
+        verdict = check(build.step, *build.make(lesson.names))
     finally:
         lesson.restore()
     assert verdict.status == "wrong", verdict
@@ -56,7 +57,7 @@ def test_a_wrong_build_is_rejected_in_words(build: WrongBuild) -> None:
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS)
 def test_the_notebook_has_just_these_checks(notebook: str) -> None:
-    assert set(solved(notebook).verdicts) == {each.id for each in exercises(notebook)}
+    assert set(solved(notebook).verdicts) == {each.id for each in steps(notebook)}
 
 
 def test_every_check_belongs_to_a_notebook() -> None:

@@ -1,4 +1,8 @@
-"""Arithmetic with broadcasting: + - * / ** and their relatives."""
+"""Arithmetic with broadcasting: + - * / ** and their relatives.
+
+Operands are tensors, or a tensor and a number; shapes broadcast, dtypes are promoted by `binary`.
+In the formulas g is the gradient of the result.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .operation import Operation
+from ..tensor_base import TensorBase
+from .operation import Operation, make_result
+from .temporaries import floating, of_floats, reuse, zeros
 
 
 class Add(Operation):
-    """self + other, elementwise, shapes broadcast. Gradients: g and g.
+    """self + other. Gradients: g and g.
 
     Saves: nothing.
     """
@@ -22,14 +28,28 @@ class Add(Operation):
         return grad, grad
 
 
-class Mul(Operation):
-    """self * other, elementwise, shapes broadcast. Gradients: g * other and g * self.
+class Sub(Operation):
+    """self - other, not for booleans. Gradients: g and -g.
 
-    Saves: other for the gradient of self, self for the gradient of other; a number is kept as is.
+    Saves: nothing.
+    """
+
+    arity = 2
+    forward = np.subtract
+
+    def backward(self, grad: Any) -> Any:
+        return grad, None if self.inputs[1] is None else -grad
+
+
+class Mul(Operation):
+    """self * other. Gradients: g * other and g * self.
+
+    Saves: other if self needs a gradient, self if other does; a number is kept as it is.
     """
 
     arity = 2
     saves = ("self", "other")
+    fresh = True
     forward = np.multiply
 
     def save(self, result: Any, a: Any, b: Any) -> None:
@@ -39,3 +59,191 @@ class Mul(Operation):
     def backward(self, grad: Any) -> Any:
         a, b = self.read()
         return None if b is None else grad * b, None if a is None else grad * a
+
+
+class Div(Operation):
+    """self / other, true division: integers give float32, x / 0 is infinite or NaN.
+
+    Gradients: g / other and -g * self / other**2.
+
+    Saves: other, and self if other needs a gradient; a number is kept as it is.
+    """
+
+    arity = 2
+    saves = ("self", "other")
+    fresh = True
+
+    @staticmethod
+    def forward(x: Any, y: Any, out: Any = None) -> Any:
+        if x.dtype.kind not in "fc":
+            x, y = floating(x), floating(y)
+        if type(y) is not np.ndarray and y:
+            return np.divide(x, y, out=out)
+        with np.errstate(all="ignore"):
+            return np.divide(x, y, out=out)
+
+    def save(self, result: Any, a: Any, b: Any) -> None:
+        self.saved = (self.keep(a) if self.inputs[1] else None, self.keep(b))
+
+    def backward(self, grad: Any) -> Any:
+        a, b = self.read()
+        need_a, need_b = self.inputs
+        of_b = None
+        if need_b is not None:
+            of_b = reuse(Mul, reuse(Mul, reuse(Div, a / b, b), -1.0), grad)
+        return None if need_a is None else grad / b, of_b
+
+
+class Neg(Operation):
+    """-self, not for booleans. Gradient: -g.
+
+    Saves: nothing.
+    """
+
+    forward = np.negative
+
+    def backward(self, grad: Any) -> Any:
+        return -grad
+
+
+class Reciprocal(Operation):
+    """1 / self, integers give float32. Gradient: -g * result**2.
+
+    Saves: result.
+    """
+
+    saves = ("result",)
+    forward = of_floats(np.reciprocal)
+
+    def backward(self, grad: Any) -> Any:
+        (result,) = self.read()
+        return reuse(Mul, reuse(Mul, result * result, grad), -1.0)
+
+
+class Pow(Operation):
+    """self ** other.
+
+    Gradients: g * other * self**(other - 1) and g * result * log(self); both are 0 where the power
+    does not vary: the first at other == 0, the second at self == 0 <= other. So x**0 has slope 0.
+
+    Saves: self and exponent, and result if exponent needs a gradient; a number is kept as it is.
+
+    Errors: RuntimeError for integers to negative powers.
+    """
+
+    arity = 2
+    saves = ("self", "exponent", "result")
+
+    @staticmethod
+    def forward(x: Any, y: Any) -> Any:
+        if x.dtype.kind in "iu" and np.any(y < 0):
+            raise RuntimeError(
+                "Pow: integers to negative integer powers are not allowed; convert the base first, "
+                "for example with .to(float32)"
+            )
+        if not isinstance(y, np.ndarray):
+            # np.power takes the general way for every exponent, which is many times slower.
+            if y == 2:
+                return np.square(x)
+            if y == 1:
+                return np.positive(x)
+        with np.errstate(all="ignore"):
+            return np.power(x, y)
+
+    def save(self, result: Any, a: Any, b: Any) -> None:
+        of_exponent = self.inputs[1] is not None
+        self.saved = (
+            self.keep(a),
+            self.keep(b),
+            self.keep_result(result) if of_exponent else None,
+        )
+
+    def backward(self, grad: Any) -> Any:
+        base, exponent, result = self.read()
+        of_base = of_exponent = None
+        if self.inputs[0] is not None:
+            of_base = self.of_base(grad, base, exponent)
+        if self.inputs[1] is not None:
+            number = not isinstance(base, TensorBase)
+            if number:
+                array = np.asarray(base, result.dtype)
+                base = make_result(Pow, (exponent,), array, exponent.device)
+            # The logarithm of 1 instead of 0 keeps the second derivative free of NaN, too.
+            constant = (base == 0) & (exponent >= 0)
+            factor = base.masked_fill(constant, 1.0).log()
+            of_exponent = factor * result * grad
+        return of_base, of_exponent
+
+    @staticmethod
+    def of_base(grad: Any, base: Any, exponent: Any) -> Any:
+        """g * exponent * base**(exponent - 1), without NaN where the exponent is 0."""
+        varies = isinstance(exponent, TensorBase)
+        if varies:
+            lower = exponent.masked_fill((exponent == 0) & (base == 0), 1.0) - 1.0
+            return base**lower * exponent * grad
+        if exponent == 0:
+            return zeros(grad)
+        power = base * exponent if exponent == 2 else reuse(Mul, base ** (exponent - 1), exponent)
+        return reuse(Mul, power, grad)
+
+
+class Remainder(Operation):
+    """self % other with the sign of other, as Python's %.
+
+    Gradients: g and -g * floor(self / other).
+
+    Saves: self and other if other needs a gradient, else nothing; a number is kept as it is.
+
+    Errors: RuntimeError for an integer divided by zero.
+    """
+
+    arity = 2
+    saves = ("self", "other")
+
+    @staticmethod
+    def forward(x: Any, y: Any) -> Any:
+        refuse_integer_zero("Remainder", x, y)
+        with np.errstate(all="ignore"):
+            return np.remainder(x, y)
+
+    def save(self, result: Any, a: Any, b: Any) -> None:
+        if self.inputs[1] is None:
+            self.saved = (None, None)
+        else:
+            self.saved = (self.keep(a), self.keep(b))
+
+    def backward(self, grad: Any) -> Any:
+        a, b = self.read()
+        return grad, None if self.inputs[1] is None else -grad * (a // b)
+
+
+class FloorDiv(Operation):
+    """self // other, rounded down. It is recorded, but has no gradient formula, as in PyTorch.
+
+    Saves: nothing.
+
+    Errors: RuntimeError for an integer divided by zero, and from backward.
+    """
+
+    arity = 2
+
+    @staticmethod
+    def forward(x: Any, y: Any) -> Any:
+        refuse_integer_zero("FloorDiv", x, y)
+        with np.errstate(all="ignore"):
+            return np.floor_divide(x, y)
+
+    def backward(self, grad: Any) -> Any:
+        raise RuntimeError(
+            "the derivative of floor division (//) is not implemented: it is 0 or does not exist; "
+            "use x.detach() // y"
+        )
+
+
+def refuse_integer_zero(operation: str, dividend: Any, divisor: Any) -> None:
+    """NumPy answers 0 to an integer division by zero; here it is an error, as in Python."""
+    if dividend.dtype.kind in "iub" and not np.all(divisor):
+        raise RuntimeError(
+            f"{operation}: an integer was divided by zero; convert to a floating dtype to get "
+            "infinity or NaN instead"
+        )

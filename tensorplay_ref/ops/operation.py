@@ -32,10 +32,12 @@ class Operation(Node):
 
     `arity` tensors come first; `arity = None` means one sequence of tensors. `extra` says that
     forward returns `(result, more...)` where `more` is handed to `save` and to nobody else.
+    `differentiable = False` is for results that are never floating, such as a comparison's.
     """
 
     arity: ClassVar[int | None] = 1
     extra: ClassVar[bool] = False
+    differentiable: ClassVar[bool] = True
     forward: ClassVar[Callable[..., Any]]
 
     @classmethod
@@ -58,7 +60,15 @@ class Operation(Node):
         return result
 
     def save(self, result: Any, *inputs: Any) -> None:
-        """Set `self.saved` from the result and the inputs; nothing unless overridden."""
+        """Set `self.saved`; unless overridden to what `saves` says: self, other, or the result."""
+        if self.saves:
+            kept = []
+            for name in self.saves:
+                if name == "result":
+                    kept.append(self.keep_result(result))
+                else:
+                    kept.append(self.keep(inputs[0 if name == "self" else 1]))
+            self.saved = tuple(kept)
 
     def keep(self, value: Any) -> Any:
         """A slot for an input: saved and packed when a tensor, kept as it is when a number."""
@@ -221,7 +231,7 @@ def unary(cls: type[Operation], a: Any) -> Any:
         result = counted_result(cls, type(a), (a,), out, device)
     if a._view is not None:
         follow_base(a)
-    if a._requires_grad and grad_enabled.get():
+    if a._requires_grad and cls.differentiable and grad_enabled.get():
         node = cls()
         node.inputs = (edge(a),)
         node.numbers = (a._output_nr,) if a._output_nr else None
@@ -275,7 +285,7 @@ def binary(cls: type[Operation], a: Any, b: Any) -> Any:
         follow_base(a)
     if b._view is not None:
         follow_base(b)
-    if (a._requires_grad or b._requires_grad) and grad_enabled.get():
+    if (a._requires_grad or b._requires_grad) and cls.differentiable and grad_enabled.get():
         node = cls()
         node.inputs = (
             (a._node or accumulator_of(a)) if a._requires_grad else None,
@@ -298,16 +308,17 @@ def binary(cls: type[Operation], a: Any, b: Any) -> Any:
 
 def _binary_mixed(cls: type[Operation], a: Any, b: Any) -> Any:
     """Operands of different classes: numbers, arrays, subclasses; unknown ones are not ours."""
-    for value in (a, b):
-        if isinstance(value, np.generic):
-            continue
-        if not isinstance(value, (TensorBase, *NUMBERS, np.ndarray)):
-            return NotImplemented
-    kind = type(a) if isinstance(a, TensorBase) else type(b)
-    a, b = (wrap(kind, v.copy()) if isinstance(v, np.ndarray) else v for v in (a, b))
-    device = common_device(cls, (a, b))
-    arrays = [t._array if isinstance(t, TensorBase) else t for t in (a, b)]
-    x, y = promoted(*arrays)
+    if (type(b) is float or type(b) is int) and a._array.dtype.kind == "f":
+        # By far the most frequent case, and NumPy's own weak promotion gets it right.
+        x, y, device = a._array, b, a._storage.device
+    else:
+        for value in (a, b):
+            if not isinstance(value, (TensorBase, *NUMBERS, np.ndarray)):
+                return NotImplemented
+        kind = type(a) if isinstance(a, TensorBase) else type(b)
+        a, b = (wrap(kind, v.copy()) if isinstance(v, np.ndarray) else v for v in (a, b))
+        device = common_device(cls, (a, b))
+        x, y = promoted(*(t._array if isinstance(t, TensorBase) else t for t in (a, b)))
     try:
         out = np.asarray(cls.forward(x, y))
     except ValueError:

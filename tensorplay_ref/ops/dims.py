@@ -1,0 +1,48 @@
+"""Dimensions as the caller names them, negative ones counted from the end, made into axes."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ..tensor_base import TensorBase
+
+
+def axis_of(operation: str, dim: Any, ndim: int) -> int:
+    """The axis that `dim` names among `ndim` axes; a tensor without axes is treated as having one.
+
+    Errors: IndexError outside [-ndim, ndim - 1]; TypeError for what is no integer.
+    """
+    try:
+        axis = operator.index(dim)
+    except TypeError:
+        axis = None
+    if axis is None or isinstance(dim, (bool, TensorBase)):
+        raise TypeError(f"{operation}: dim must be an int, found {type(dim).__name__}")
+    length = ndim or 1
+    if not -length <= axis < length:
+        raise IndexError(
+            f"{operation}: dimension out of range: expected one in [{-length}, {length - 1}] for a "
+            f"tensor with {ndim} axes, found {axis}"
+        )
+    return axis % length
+
+
+def axes_of(operation: str, dims: Any, ndim: int) -> tuple[int, ...] | None:
+    """The axes that `dims` names; None for all of them, which an empty sequence means, too.
+
+    Errors: as `axis_of`; RuntimeError when a dimension is named twice.
+    """
+    if dims is None:
+        return None
+    named = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    axes = tuple(axis_of(operation, dim, ndim) for dim in named)
+    if len(set(axes)) < len(axes):
+        twice = next(axis for axis in axes if axes.count(axis) > 1)
+        raise RuntimeError(f"{operation}: dim {twice} appears more than once in {named}")
+    return (axes or None) if ndim else None
+
+
+def kept(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> tuple[int, ...]:
+    """`shape` with length 1 at the reduced axes: the shape of the result with keepdim=True."""
+    return tuple(1 if axes is None or i in axes else n for i, n in enumerate(shape))

@@ -1,0 +1,156 @@
+"""softmax, log_softmax and logsumexp: exponentials that share a sum, safe from overflow.
+
+The largest element is subtracted first, so no exponential is larger than 1. Integers give float32.
+In the formulas g is the gradient of the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .arithmetic import Mul
+from .dims import axis_of
+from .operation import Operation
+from .reduction import Reduction, Sum, reduce, total
+from .temporaries import floating, reuse
+from .unary import GradientOf
+
+
+class Softmax(Operation):
+    """Softmax.apply(self, dim): exp(self) / sum of exp(self) along `dim`.
+
+    Gradient: result * (g - sum of g * result).
+
+    Saves: result.
+    """
+
+    saves = ("result",)
+    fresh = True
+
+    @staticmethod
+    def forward(x: Any, dim: int) -> Any:
+        axes = axes_along("softmax", dim, x)
+        with np.errstate(all="ignore"):
+            out = shifted(floating(x), axes)
+            np.exp(out, out=out)
+            return np.divide(out, total(out, axes, True), out=out)
+
+    def backward(self, grad: Any) -> Any:
+        (result,) = self.read()
+        return SoftmaxBackward.apply(grad, result, *self.params)
+
+
+class LogSoftmax(Operation):
+    """LogSoftmax.apply(self, dim): self - log of the sum of exp(self) along `dim`.
+
+    Gradient: g - exp(result) * sum of g.
+
+    Saves: result.
+    """
+
+    saves = ("result",)
+    fresh = True
+
+    @staticmethod
+    def forward(x: Any, dim: int) -> Any:
+        axes = axes_along("log_softmax", dim, x)
+        with np.errstate(all="ignore"):
+            out = shifted(floating(x), axes)
+            return np.subtract(out, np.log(total(np.exp(out), axes, True)), out=out)
+
+    def backward(self, grad: Any) -> Any:
+        (result,) = self.read()
+        return LogSoftmaxBackward.apply(grad, result, *self.params)
+
+
+class LogSumExp(Reduction):
+    """LogSumExp.apply(self, dims, keepdim): log of the sum of exp(self); -inf of nothing.
+
+    Gradient: g * exp(self - result).
+
+    Saves: self and result.
+    """
+
+    saves = ("self", "result")
+
+    @staticmethod
+    def forward(x: Any, axes: Any, keepdim: bool = False) -> Any:
+        x = floating(x)
+        with np.errstate(all="ignore"):
+            largest = reduce(np.maximum, x, axes, True, initial=-np.inf)
+            # An infinite largest element must not be subtracted: inf - inf is NaN.
+            largest = np.where(np.isfinite(largest), largest, x.dtype.type(0))
+            out = np.log(total(np.exp(x - largest), axes, True)) + largest
+            out = np.asarray(out if keepdim else np.squeeze(out, axes))
+            return out.astype(x.dtype, copy=False)
+
+    def backward(self, grad: Any) -> Any:
+        x, result = self.read()
+        weights = (x - self.spread(result, x.shape)).exp()
+        return reuse(Mul, weights, self.spread(grad, x.shape))
+
+
+class SoftmaxBackward(GradientOf):
+    """The gradient of softmax: result * (g - sum of g * result).
+
+    Saves: result, and grad if result needs a gradient.
+    """
+
+    @staticmethod
+    def forward(grad: Any, result: Any, dim: int) -> Any:
+        if result.ndim == 0:
+            return np.zeros_like(result)
+        # A sum of products needs no array of products, and no pass over it.
+        vecdot: Any = np.vecdot  # the type stubs of NumPy know no axis of it
+        shared = vecdot(grad, result, axis=dim, keepdims=True)
+        out = np.subtract(grad, shared, out=np.empty_like(result))
+        return np.multiply(out, result, out=out)
+
+    def backward(self, outer: Any) -> Any:
+        grad, result = self.read()
+        (dim,) = self.params
+        of_grad = of_result = None
+        if self.inputs[0] is not None:
+            of_grad = SoftmaxBackward.apply(outer, result, dim)
+        if self.inputs[1] is not None:
+            shared = Sum.apply(grad * result, dim, True)
+            of_result = outer * (grad - shared) - grad * Sum.apply(outer * result, dim, True)
+        return of_grad, of_result
+
+
+class LogSoftmaxBackward(GradientOf):
+    """The gradient of log_softmax: g - exp(result) * sum of g.
+
+    Saves: result, and grad if result needs a gradient.
+    """
+
+    @staticmethod
+    def forward(grad: Any, result: Any, dim: int) -> Any:
+        out = np.exp(result, out=np.empty_like(result))
+        np.multiply(out, total(grad, axes_along("log_softmax", dim, result), True), out=out)
+        return np.subtract(grad, out, out=out)
+
+    def backward(self, outer: Any) -> Any:
+        grad, result = self.read()
+        (dim,) = self.params
+        shares = result.exp() * outer
+        of_grad = of_result = None
+        if self.inputs[0] is not None:
+            of_grad = outer - Sum.apply(shares, dim, True)
+        if self.inputs[1] is not None:
+            of_result = -shares * Sum.apply(grad, dim, True)
+        return of_grad, of_result
+
+
+def axes_along(operation: str, dim: int, x: Any) -> tuple[int, ...]:
+    """The axis that `dim` names, as NumPy's reductions take it; none of an array without axes."""
+    axis = axis_of(operation, dim, x.ndim)
+    return (axis,) if x.ndim else ()
+
+
+def shifted(x: Any, axes: tuple[int, ...]) -> Any:
+    """x minus its largest element along `axes`, in new memory."""
+    largest = reduce(np.maximum, x, axes, True, initial=-np.inf)
+    return np.subtract(x, largest, out=np.empty_like(x))

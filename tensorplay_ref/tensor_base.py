@@ -242,9 +242,21 @@ def follow_base(view: TensorBase) -> None:
     from_base = base
     for operation, arguments in memory.steps:
         from_base = operation.replay(from_base, arguments)
+    former, number = view._node, view._output_nr
     view._node, view._output_nr = from_base._node, from_base._output_nr
     view._requires_grad = from_base._requires_grad
     memory.base_node = base._node
+    keep_retaining(view, former, number)
+
+
+def keep_retaining(tensor: TensorBase, former: Node | None, number: int) -> None:
+    """Have a tensor that retains its gradient retain that of its new history, not of the former."""
+    if former is None or former.extras is None or tensor._node is None:
+        return
+    reference = former.extras.retained.get(number)
+    if reference is not None and reference() is tensor:
+        del former.extras.retained[number]
+        tensor._node._extras().retained[tensor._output_nr] = reference
 
 
 def leaf_of(tensor: TensorBase) -> Leaf:

@@ -173,7 +173,7 @@ def _roots(outputs: Sequence[Any], gradients: Sequence[Any]) -> list[tuple[Node,
         node, number = _edge_of(output, "outputs")
         if isinstance(output, GradientEdge):
             if gradient is None:
-                raise RuntimeError("a GradientEdge as output needs its gradient in grad_outputs")
+                gradient = _one_for(node, number)
         elif gradient is None:
             gradient = _one(output)
         elif not isinstance(gradient, TensorBase):
@@ -193,6 +193,19 @@ def _roots(outputs: Sequence[Any], gradients: Sequence[Any]) -> list[tuple[Node,
             )
         roots.append((node, number, gradient))
     return roots
+
+
+def _one_for(node: Node, number: int) -> TensorBase:
+    """The gradient 1 of a result of which only the edge is known."""
+    shape, dtype = (
+        (node.shape, node.dtype) if node.shape is not None else node.results[number][:2]  # type: ignore[attr-defined]
+    )
+    below: Node = node
+    while not isinstance(below, AccumulateGrad):
+        below = next(one for one in below.inputs if one is not None)
+    # The class and the device of the tensor are those of a leaf that it was made from.
+    array = np.broadcast_to(np.zeros((), dtype), shape)
+    return _one(new_tensor(type(below.variable), array, below.variable._storage))
 
 
 def _one(output: TensorBase) -> TensorBase:

@@ -15,9 +15,10 @@ from ..autograd.mutation import before_write
 from ..autograd.node import Node, connect
 from ..autograd.observer import notify, watchers
 from ..autograd.saved import SavedTensor, hook_stack
-from ..tensor_base import TensorBase, follow_base, leaf_of, new_tensor, wrap
+from ..tensor_base import TensorBase, follow_base, keep_retaining, leaf_of, new_tensor, wrap
 from ..transfer import copy_to
 from .operation import Operation, common_device, promoted, recording, shapes_differ
+from .temporaries import zeros
 
 
 def inplace(cls: type[Operation], target: Any, *rest: Any) -> Any:
@@ -107,7 +108,7 @@ def _is_basic(index: Any) -> bool:
 
 
 class CopyInto(Operation):
-    """The recorded form of copy_, fill_, zero_ and of assignment. Gradients: none, and g.
+    """The recorded form of copy_, fill_, zero_ and of assignment. Gradients: 0, and g.
 
     Saves: nothing.
     """
@@ -115,7 +116,7 @@ class CopyInto(Operation):
     arity = 2
 
     def backward(self, grad: Any) -> Any:
-        return None, grad
+        return None if self.inputs[0] is None else zeros(grad), grad
 
 
 class CopySlices(Node):
@@ -279,13 +280,17 @@ def rebase(target: Any, node: Node, others: tuple[Any, ...]) -> None:
     if watchers:
         notify("record", node, result=target, inputs=(target, *others))
     if target._view is None:
+        former, number = target._node, target._output_nr
         target._node, target._output_nr, target._requires_grad = node, 0, True
+        keep_retaining(target, former, number)
         return
     base = target._view.base
+    former, number = base._node, base._output_nr
     through = CopySlices()
     connect(through, (base, *others))
     through.fn, through.steps = node, target._view.steps
     through.saved = node.saved
     through.shape, through.dtype = base._array.shape, base._array.dtype
     base._node, base._output_nr, base._requires_grad = through, 0, True
+    keep_retaining(base, former, number)
     follow_base(target)

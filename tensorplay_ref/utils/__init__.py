@@ -1,0 +1,5 @@
+"""Tools built on the saved-tensor hooks: `checkpoint` computes a region again instead of saving it."""
+
+from . import checkpoint
+
+__all__ = ["checkpoint"]

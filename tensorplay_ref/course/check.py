@@ -11,8 +11,8 @@ the last line of a cell:
 With `strict=True`, or with TENSORPLAY_REF_STRICT=1 in the environment, everything but "ok" raises
 `CheckFailed`.
 
-**Adding an exercise.** Notebook NN has its checks in `checks/notebook_NN.py`, loaded at the first
-`check("NN....")`. An exercise is a contract and a list of cases. A case is a function that gets
+**Adding an exercise.** Notebook NN has its checks in `checks/notebook_NN.py` (a long one is cut into
+`notebook_NN_topic.py`), loaded at the first `check("NN....")`. An exercise is a contract and a list of cases. A case is a function that gets
 what was handed to `check`, runs it beside the package and raises `Difference` by calling the
 comparisons of `compare.py`; its docstring is the sentence shown when the build raises. No answer
 stands in a case: what is expected is computed with the package::
@@ -180,8 +180,7 @@ def check(exercise: str, *submission: Any, strict: bool | None = None) -> Verdic
 
 def steps(notebook: str | None = None) -> list[Step]:
     """All that is checked, exercises too, or that of one notebook ("05"), in reading order."""
-    for module in pkgutil.iter_modules(importlib.import_module(_CHECKS).__path__):
-        _load(module.name.removeprefix("notebook_"))
+    _load(notebook or "")
     # Sorting keeps the order within a notebook.
     found = sorted(_registry.values(), key=lambda step: step.id[:2])
     return [step for step in found if notebook in (None, step.id[:2])]
@@ -193,12 +192,11 @@ def exercises(notebook: str | None = None) -> list[Exercise]:
 
 
 def _load(notebook: str) -> None:
-    name = f"{_CHECKS}.notebook_{notebook}"
-    try:
-        importlib.import_module(name)
-    except ModuleNotFoundError as missing:
-        if missing.name != name:
-            raise
+    """Import the modules `notebook_NN...` of a notebook, in the order of their names."""
+    checks = importlib.import_module(_CHECKS)
+    for module in sorted(module.name for module in pkgutil.iter_modules(checks.__path__)):
+        if module.startswith(f"notebook_{notebook}"):
+            importlib.import_module(f"{_CHECKS}.{module}")
 
 
 def _judge(name: str, submission: tuple[Any, ...]) -> Verdict:

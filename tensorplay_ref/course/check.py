@@ -11,11 +11,12 @@ the last line of a cell:
 With `strict=True`, or with TENSORPLAY_REF_STRICT=1 in the environment, everything but "ok" raises
 `CheckFailed`.
 
-**Adding an exercise.** Notebook NN has its checks in `checks/notebook_NN.py` (a long one is cut into
-`notebook_NN_topic.py`), loaded at the first `check("NN....")`. An exercise is a contract and a list of cases. A case is a function that gets
-what was handed to `check`, runs it beside the package and raises `Difference` by calling the
-comparisons of `compare.py`; its docstring is the sentence shown when the build raises. No answer
-stands in a case: what is expected is computed with the package::
+**Adding an exercise.** Notebook NN has its checks in `checks/notebook_NN.py` (a long one is cut
+into `notebook_NN_topic.py`), loaded at the first `check("NN....")`. An exercise is a contract and a
+list of cases. A case is a function that gets what was handed to `check`, runs it beside the package
+and raises `Difference` by calling the comparisons of `compare.py`; its docstring is the half
+sentence shown when the build raises. No answer stands in a case: what is expected is computed with
+the package::
 
     square = Exercise(
         "05.square",

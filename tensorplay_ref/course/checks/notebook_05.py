@@ -101,7 +101,8 @@ def the_pair_travels_with_the_slot(slot_of: Any, stack: list[Any]) -> None:
 def any_object_may_be_packed(slot_of: Any, stack: list[Any]) -> None:
     """a pack that returns None, a pair or a list"""
     tensor = constant(1.0)
-    for packed in (None, (1, 2), [], 0):
+    choices: list[Any] = [None, (1, 2), [], 0]
+    for packed in choices:
         seen: list[Any] = []
 
         def unpack(kept: Any, seen: list[Any] = seen) -> Any:

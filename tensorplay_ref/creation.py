@@ -60,9 +60,7 @@ def tensor(
     return _leaf(_array_of(data, dtype), device, requires_grad, pin_memory)
 
 
-def as_tensor(
-    data: Any, dtype: DTypeLike = None, device: DeviceLike | None = None
-) -> Tensor:
+def as_tensor(data: Any, dtype: DTypeLike = None, device: DeviceLike | None = None) -> Tensor:
     """Like `tensor`, but a tensor is given back itself and an array is shared where possible."""
     if isinstance(data, Tensor):
         return data.to(device, dtype)
@@ -79,7 +77,7 @@ def from_numpy(array: NDArray[Any]) -> Tensor:
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"from_numpy: expected a NumPy array, found {type(array).__name__}")
-    _check_dtype("from_numpy", array.dtype)
+    supported_dtype("from_numpy", array.dtype)
     if not array.dtype.isnative:
         raise TypeError(
             f"from_numpy: the bytes of {array.dtype} are in foreign order; use tensor(...), which "
@@ -112,29 +110,31 @@ def full(
 ) -> Tensor:
     """A leaf full of one number; its dtype is by default that of `tensor(fill_value)`."""
     value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
-    kind = _array_of(value, None).dtype if dtype is None else _check_dtype("full", dtype)
-    return _made(np.full(size, value, kind), "full", device, requires_grad, pin_memory)
+    kind = _array_of(value, None).dtype if dtype is None else supported_dtype("full", dtype)
+    return new_leaf(np.full(size, value, kind), "full", device, requires_grad, pin_memory)
 
 
 def zeros(*size: Any, dtype: DTypeLike = None, **options: Any) -> Tensor:
     """Zeros of the given lengths, `zeros(2, 3)` or `zeros((2, 3))`; options as of `full`."""
-    kind = _check_dtype("zeros", dtype or float32)
-    return _made(np.zeros(sequence(size), kind), "zeros", **options)
+    kind = supported_dtype("zeros", dtype or float32)
+    return new_leaf(np.zeros(sequence(size), kind), "zeros", **options)
 
 
 def ones(*size: Any, dtype: DTypeLike = None, **options: Any) -> Tensor:
     """Ones of the given lengths, `ones(2, 3)` or `ones((2, 3))`; options as of `full`."""
-    kind = _check_dtype("ones", dtype or float32)
-    return _made(np.ones(sequence(size), kind), "ones", **options)
+    kind = supported_dtype("ones", dtype or float32)
+    return new_leaf(np.ones(sequence(size), kind), "ones", **options)
 
 
 def empty(*size: Any, dtype: DTypeLike = None, **options: Any) -> Tensor:
     """Zeros: a lesson has no use for whatever stood in fresh memory; options as of `full`."""
-    kind = _check_dtype("empty", dtype or float32)
-    return _made(np.zeros(sequence(size), kind), "empty", **options)
+    kind = supported_dtype("empty", dtype or float32)
+    return new_leaf(np.zeros(sequence(size), kind), "empty", **options)
 
 
-def full_like(input: TensorBase, fill_value: Any, *, dtype: DTypeLike = None, **options: Any) -> Tensor:
+def full_like(
+    input: TensorBase, fill_value: Any, *, dtype: DTypeLike = None, **options: Any
+) -> Tensor:
     """Full of one number, in shape, dtype and on the device of `input` unless options say else."""
     options.setdefault("device", input.device)
     return full(input.shape, fill_value, dtype=dtype or input.dtype, **options)
@@ -166,33 +166,33 @@ def arange(
     """start, start + step, ... below `end`; `arange(n)` begins at 0. int64 for ints, else float32."""
     first, last = (0, start) if end is None else (start, end)
     whole = all(isinstance(number, int) for number in (first, last, step))
-    kind = _check_dtype("arange", dtype or (int64 if whole else float32))
+    kind = supported_dtype("arange", dtype or (int64 if whole else float32))
     if step == 0 or (last - first) * step < 0:
         raise RuntimeError(f"arange: step {step} does not lead from {first} to {last}")
-    return _made(np.arange(first, last, step).astype(kind), "arange", **options)
+    return new_leaf(np.arange(first, last, step).astype(kind), "arange", **options)
 
 
 def linspace(
     start: float, end: float, steps: int, *, dtype: DTypeLike = None, **options: Any
 ) -> Tensor:
     """`steps` numbers at equal distances from `start` to `end`, both included; float32."""
-    kind = _check_dtype("linspace", dtype or float32)
-    return _made(np.linspace(start, end, steps).astype(kind), "linspace", **options)
+    kind = supported_dtype("linspace", dtype or float32)
+    return new_leaf(np.linspace(start, end, steps).astype(kind), "linspace", **options)
 
 
 def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, **options: Any) -> Tensor:
     """The n by m matrix (m = n by default) with ones on the main diagonal."""
-    kind = _check_dtype("eye", dtype or float32)
-    return _made(np.eye(n, m, dtype=kind), "eye", **options)
+    kind = supported_dtype("eye", dtype or float32)
+    return new_leaf(np.eye(n, m, dtype=kind), "eye", **options)
 
 
 def _array_of(data: Any, dtype: DTypeLike) -> NDArray[Any]:
     """A new, dense NumPy array of the data in the dtype that a tensor of them has."""
-    wanted = None if dtype is None else _check_dtype("tensor", dtype)
+    wanted = None if dtype is None else supported_dtype("tensor", dtype)
     if isinstance(data, TensorBase):
         return np.array(data._array, wanted, order="K")
     if isinstance(data, (np.ndarray, np.generic)):
-        kind = wanted or _check_dtype("tensor", data.dtype)
+        kind = wanted or supported_dtype("tensor", data.dtype)
         return np.array(data, kind, order="C", subok=False)
     try:
         array = np.array(data)
@@ -200,7 +200,7 @@ def _array_of(data: Any, dtype: DTypeLike) -> NDArray[Any]:
         raise ValueError(
             f"tensor: the nested lists must have equal lengths on every level ({error})"
         ) from None
-    kind = wanted or _check_dtype("tensor", array.dtype)
+    kind = wanted or supported_dtype("tensor", array.dtype)
     if wanted is None and not _holds_array(data):
         kind = {"f": float32, "c": complex64}.get(array.dtype.kind, kind)
     return array.astype(kind, copy=False)
@@ -212,7 +212,7 @@ def _holds_array(data: Any) -> bool:
     return isinstance(data, (np.ndarray, np.generic, TensorBase))
 
 
-def _check_dtype(operation: str, dtype: DTypeLike) -> np.dtype[Any]:
+def supported_dtype(operation: str, dtype: DTypeLike) -> np.dtype[Any]:
     found = np.dtype(dtype)
     native = found.newbyteorder("=")
     if native not in SUPPORTED:
@@ -221,7 +221,7 @@ def _check_dtype(operation: str, dtype: DTypeLike) -> np.dtype[Any]:
     return native
 
 
-def _made(
+def new_leaf(
     array: NDArray[Any],
     operation: str,
     device: DeviceLike | None = None,

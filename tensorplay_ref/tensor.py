@@ -18,9 +18,10 @@ from .device import Device, as_device
 from .formatting import tensor_text
 from .handles import RemovableHandle
 from .methods.arithmetic import ArithmeticMethods
-from .methods.conversion import CastMethods, ConversionMethods, DeviceLike
+from .methods.conversion import CastMethods, DeviceLike
 from .methods.elementwise import ElementwiseMethods
 from .methods.indexing import IndexingMethods, InPlaceMethods
+from .methods.numpy_protocol import NumpyMethods
 from .methods.products import ProductMethods
 from .methods.reductions import ReductionMethods
 from .methods.shapes import ShapeMethods, sequence
@@ -36,8 +37,8 @@ class Tensor(
     ShapeMethods,
     IndexingMethods,
     InPlaceMethods,
+    NumpyMethods,
     CastMethods,
-    ConversionMethods,
 ):
     """An n-dimensional array that can be differentiated. Make one with `tensor`, `zeros`, `randn`."""
 
@@ -106,7 +107,9 @@ class Tensor(
                 "set requires_grad=True first"
             )
         if not self.is_leaf:
-            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+            raise RuntimeError(
+                "post accumulate grad hooks cannot be registered on non-leaf tensors"
+            )
         return RemovableHandle(leaf_of(self).post_hooks, hook)
 
     @property

@@ -13,7 +13,6 @@ from ..ops.move import ToDevice
 from ..ops.unary import Cast, Clone
 from ..storage import Storage
 from ..tensor_base import TensorBase
-from ..transfer import pinned_copy
 
 DeviceLike = Device | DeviceType | str
 

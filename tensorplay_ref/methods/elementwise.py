@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from ..ops.activation import Erf, Relu, Sigmoid
 from ..ops.arithmetic import Pow
 from ..ops.comparison import IsFinite, IsInf, IsNan
 from ..ops.operation import binary, unary
+from ..ops.selection import Clamp, MaskedFill, Where
 from ..ops.unary import (
     Abs,
     Clone,
@@ -112,3 +113,17 @@ class ElementwiseMethods(TensorBase):
     def isfinite(self) -> Self:
         """Where self is neither infinite nor NaN, boolean."""
         return unary(IsFinite, self)
+
+    def clamp(self, min: Any = None, max: Any = None) -> Self:
+        """self, but not below `min` and not above `max`."""
+        return Clamp.apply(self, min, max)
+
+    clip = clamp
+
+    def where(self, condition: TensorBase, other: Any) -> Self:
+        """self where the condition is true, else other."""
+        return Where.apply(condition, self, other)
+
+    def masked_fill(self, mask: TensorBase, value: Any) -> Self:
+        """`value` where the mask is true, else self."""
+        return MaskedFill.apply(self, mask, value)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
+import numpy as np
+
 from ..ops.arithmetic import Add, Div, Mul, Neg, Pow, Sub
 from ..ops.dims import axis_of
 from ..ops.index import Gather, Index, IndexPut, ScatterAdd, subscript, tensor_key
 from ..ops.inplace import assign, copy_, inplace
+from ..ops.shape import Expand
 from ..ops.unary import Exp
-from ..tensor_base import TensorBase
+from ..tensor_base import TensorBase, wrap
+from .reductions import ValuesIndices
 
 
 class IndexingMethods(TensorBase):
@@ -43,6 +47,40 @@ class IndexingMethods(TensorBase):
         """The parts of `source` along `dim` added at the positions of an integer vector."""
         axis = axis_of("index_add", dim, self.ndim)
         return IndexPut.apply(self, source, (*(slice(None),) * axis, index), True)
+
+    def masked_select(self, mask: TensorBase) -> Self:
+        """The elements where a boolean mask is true, as a vector; shapes broadcast."""
+        shape = np.broadcast_shapes(self.shape, mask.shape)
+        return subscript(Expand.apply(self, shape), Expand.apply(mask, shape))
+
+    def nonzero(self) -> Self:
+        """The positions of the nonzero elements: one row of int64 for each."""
+        return wrap(type(self), np.argwhere(self._array), self.device, "nonzero")
+
+    def argsort(self, dim: int = -1, descending: bool = False, stable: bool = True) -> Self:
+        """The positions that would sort along `dim`; equal elements stay in order."""
+        axis = axis_of("argsort", dim, self.ndim)
+        array = np.flip(np.atleast_1d(self._array), axis) if descending else self._array
+        order = np.argsort(np.atleast_1d(array), axis, kind="stable")
+        if descending:
+            # Sorted backwards and turned round, so that equal elements stay in order here, too.
+            order = np.flip(order.shape[axis] - 1 - order, axis)
+        return wrap(type(self), order.reshape(self.shape).copy(), self.device, "argsort")
+
+    def sort(self, dim: int = -1, descending: bool = False, stable: bool = True) -> ValuesIndices:
+        """The elements in order along `dim`, and their former positions."""
+        indices = self.argsort(dim, descending)
+        return ValuesIndices(self.gather(dim, indices), indices)
+
+    def topk(self, k: int, dim: int = -1, largest: bool = True) -> ValuesIndices:
+        """The k largest (or smallest) elements along `dim` in order, and their positions."""
+        axis = axis_of("topk", dim, self.ndim)
+        if not 0 <= k <= self.shape[axis]:
+            raise RuntimeError(f"topk: {k} of {self.shape[axis]} elements along dim {dim}")
+        order = self.argsort(axis, largest)._array
+        kept = order[(*(slice(None),) * axis, slice(k))].copy()
+        indices = wrap(type(self), kept, self.device, "topk")
+        return ValuesIndices(self.gather(axis, indices), indices)
 
     def index_put(
         self, indices: Sequence[Any], values: TensorBase, accumulate: bool = False

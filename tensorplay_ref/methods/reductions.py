@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, NamedTuple, Self, overload
 
-from ..ops.dims import axes_of
-from ..ops.reduction import Sum
+from ..ops import extremum
+from ..ops.extremum import Amax, Amin, ArgMax, ArgMin, MaxAll, MaxDim, MinAll, MinDim
+from ..ops.norm import Norm, Std, Var
+from ..ops.reduction import Cumsum, Mean, Prod, Sum
+from ..ops.selection import Maximum, Minimum
+from ..ops.softmax import LogSoftmax, LogSumExp, Softmax
 from ..tensor_base import TensorBase
+from .arithmetic import result
 from .shapes import Dims
+
+
+class ValuesIndices(NamedTuple):
+    """What max, min, sort and topk along a dimension return."""
+
+    values: Any
+    indices: Any
 
 
 class ReductionMethods(TensorBase):
@@ -17,4 +29,107 @@ class ReductionMethods(TensorBase):
 
     def sum(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """The sum."""
-        return Sum.apply(self, axes_of("sum", dim, self.ndim), keepdim)
+        return Sum.apply(self, dim, keepdim)
+
+    def mean(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
+        """The arithmetic mean."""
+        return Mean.apply(self, dim, keepdim)
+
+    def prod(self, dim: int | None = None, keepdim: bool = False) -> Self:
+        """The product."""
+        return Prod.apply(self, dim, keepdim)
+
+    def var(self, dim: Dims | None = None, *, correction: float = 1, keepdim: bool = False) -> Self:
+        """The squared deviations from the mean, summed, over count - correction."""
+        return Var.apply(self, dim, correction, keepdim)
+
+    def std(self, dim: Dims | None = None, *, correction: float = 1, keepdim: bool = False) -> Self:
+        """The square root of `var`."""
+        return Std.apply(self, dim, correction, keepdim)
+
+    def norm(self, p: float = 2.0, dim: Dims | None = None, keepdim: bool = False) -> Self:
+        """(sum of |self|**p)**(1/p): the length of a vector for p = 2."""
+        return Norm.apply(self, p, dim, keepdim)
+
+    def logsumexp(self, dim: Dims, keepdim: bool = False) -> Self:
+        """log(sum(exp(self))) without overflow."""
+        return LogSumExp.apply(self, dim, keepdim)
+
+    def cumsum(self, dim: int) -> Self:
+        """The sums of the elements up to each one along `dim`."""
+        return Cumsum.apply(self, dim)
+
+    def softmax(self, dim: int) -> Self:
+        """exp(self) / sum(exp(self)) along `dim`."""
+        return Softmax.apply(self, dim)
+
+    def log_softmax(self, dim: int) -> Self:
+        """log(softmax(self)) without overflow."""
+        return LogSoftmax.apply(self, dim)
+
+    @overload
+    def max(self) -> Self: ...
+    @overload
+    def max(self, dim: int, keepdim: bool = False) -> ValuesIndices: ...
+    @overload
+    def max(self, dim: TensorBase) -> Self: ...
+    def max(
+        self, dim: int | TensorBase | None = None, keepdim: bool = False
+    ) -> Self | ValuesIndices:
+        """The largest of all; with `dim` the largest along it and their positions.
+
+        Of equal elements all share the gradient, or with `dim` the first has it.
+        """
+        if dim is None:
+            return MaxAll.apply(self)
+        if isinstance(dim, TensorBase):
+            return result(Maximum, self, dim)
+        return ValuesIndices(*MaxDim.apply(self, dim, keepdim))
+
+    @overload
+    def min(self) -> Self: ...
+    @overload
+    def min(self, dim: int, keepdim: bool = False) -> ValuesIndices: ...
+    @overload
+    def min(self, dim: TensorBase) -> Self: ...
+    def min(
+        self, dim: int | TensorBase | None = None, keepdim: bool = False
+    ) -> Self | ValuesIndices:
+        """The smallest of all; with `dim` the smallest along it and their positions."""
+        if dim is None:
+            return MinAll.apply(self)
+        if isinstance(dim, TensorBase):
+            return result(Minimum, self, dim)
+        return ValuesIndices(*MinDim.apply(self, dim, keepdim))
+
+    def amax(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
+        """The largest; equal ones share the gradient."""
+        return Amax.apply(self, dim, keepdim)
+
+    def amin(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
+        """The smallest; equal ones share the gradient."""
+        return Amin.apply(self, dim, keepdim)
+
+    def argmax(self, dim: int | None = None, keepdim: bool = False) -> Self:
+        """The position of the largest (in flat order without `dim`), int64."""
+        return ArgMax.apply(self, dim, keepdim)
+
+    def argmin(self, dim: int | None = None, keepdim: bool = False) -> Self:
+        """The position of the smallest (in flat order without `dim`), int64."""
+        return ArgMin.apply(self, dim, keepdim)
+
+    def all(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
+        """Whether every element is nonzero."""
+        return extremum.All.apply(self, dim, keepdim)
+
+    def any(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
+        """Whether at least one element is nonzero."""
+        return extremum.Any.apply(self, dim, keepdim)
+
+    def maximum(self, other: Any) -> Self:
+        """The larger of self and other, elementwise; equal ones share the gradient."""
+        return result(Maximum, self, other)
+
+    def minimum(self, other: Any) -> Self:
+        """The smaller of self and other, elementwise; equal ones share the gradient."""
+        return result(Minimum, self, other)

@@ -258,7 +258,9 @@ def positions(operation: str, shape: tuple[int, ...], dim: int, index: Any) -> t
             f"{operation}: expected an integer index with {len(shape)} axes, found {index.dtype} "
             f"of shape {index.shape}"
         )
-    if any(m > n for axis, (m, n) in enumerate(zip(index.shape, shape, strict=True)) if axis != dim):
+    if any(
+        m > n for axis, (m, n) in enumerate(zip(index.shape, shape, strict=True)) if axis != dim
+    ):
         raise RuntimeError(
             f"{operation}: index of shape {index.shape} must not be longer than {shape} on an axis "
             f"other than {dim}"

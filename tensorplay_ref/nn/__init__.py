@@ -1,0 +1,5 @@
+"""nn: what networks are made of, as functions."""
+
+from . import functional
+
+__all__ = ["functional"]

@@ -1,0 +1,229 @@
+"""Layers, activations and losses as functions. Names, arguments and defaults are PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+from typing import cast
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ..ops.activation import Gelu, LeakyRelu, Silu, Softplus
+from ..ops.layers import Dropout, Embedding, LayerNorm
+from ..ops.matmul import Linear
+from ..ops.operation import unary
+from ..random import default_generator
+from ..tensor import Tensor
+from ..tensor_base import wrap
+from .images import avg_pool2d, conv2d, max_pool2d, pad
+from .losses import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    l1_loss,
+    mse_loss,
+    nll_loss,
+)
+
+__all__ = [
+    "avg_pool2d",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "conv2d",
+    "cross_entropy",
+    "dropout",
+    "embedding",
+    "gelu",
+    "l1_loss",
+    "layer_norm",
+    "leaky_relu",
+    "linear",
+    "log_softmax",
+    "max_pool2d",
+    "mse_loss",
+    "nll_loss",
+    "one_hot",
+    "pad",
+    "relu",
+    "scaled_dot_product_attention",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softplus",
+    "tanh",
+]
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """input @ weight^T + bias: input (..., in), weight (out, in), bias (out,).
+
+    Saves: input if weight needs a gradient, weight if input does.
+    """
+    tensors = [input, weight] if bias is None else [input, weight, bias]
+    return cast(Tensor, Linear.apply(tensors))
+
+
+def relu(input: Tensor) -> Tensor:
+    """input where positive, else 0. Saves: the result."""
+    return input.relu()
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """input where positive, else negative_slope * input. Saves: input."""
+    return cast(Tensor, LeakyRelu.apply(input, negative_slope))
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """input times the normal distribution function of input ("tanh": approximated). Saves: input."""
+    return cast(Tensor, Gelu.apply(input, approximate))
+
+
+def silu(input: Tensor) -> Tensor:
+    """input * sigmoid(input). Saves: input."""
+    return cast(Tensor, unary(Silu, input))
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta * input)) / beta; input where beta * input > threshold. Saves: input."""
+    return cast(Tensor, Softplus.apply(input, beta, threshold))
+
+
+def sigmoid(input: Tensor) -> Tensor:
+    """1 / (1 + exp(-input)). Saves: the result."""
+    return input.sigmoid()
+
+
+def tanh(input: Tensor) -> Tensor:
+    """The hyperbolic tangent. Saves: the result."""
+    return input.tanh()
+
+
+def softmax(input: Tensor, dim: int, dtype: DTypeLike = None) -> Tensor:
+    """exp(input) / sum(exp(input)) along `dim`, in another dtype if given. Saves: the result."""
+    return (input if dtype is None else input.to(dtype)).softmax(dim)
+
+
+def log_softmax(input: Tensor, dim: int, dtype: DTypeLike = None) -> Tensor:
+    """log(softmax(input)) without overflow. Saves: the result."""
+    return (input if dtype is None else input.to(dtype)).log_softmax(dim)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """Zeros at random places, each with probability p; the others are divided by 1 - p.
+
+    The places come from the package's generator (`manual_seed`). Without `training` it is input.
+    Saves: the boolean mask.
+    """
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout: the probability must lie between 0 and 1, found {p}")
+    if not training or p == 0.0:
+        return input
+    drawn = default_generator.numpy.random(input.shape, dtype=np.float32) >= p
+    mask = wrap(Tensor, np.asarray(drawn), input.device, "dropout")
+    return cast(Tensor, Dropout.apply(input, mask, p))
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: int | Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """(input - mean) / sqrt(var + eps) * weight + bias, over the last axes.
+
+    Args:
+        input: (..., *normalized_shape).
+        normalized_shape: the lengths of the last axes, over which mean and var are taken.
+        weight, bias: of that shape.
+        eps: keeps the square root away from 0.
+
+    Saves: input, mean, 1 / sqrt(var + eps), and weight.
+    """
+    lengths = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+    shape = tuple(lengths)
+    if not shape or input.shape[input.ndim - len(shape) :] != shape:
+        raise RuntimeError(
+            f"layer_norm: normalized_shape {shape} must be the end of input's shape {input.shape}"
+        )
+    for name, tensor in (("weight", weight), ("bias", bias)):
+        if tensor is not None and tensor.shape != shape:
+            raise RuntimeError(f"layer_norm: expected {name} of {shape}, found {tensor.shape}")
+    if weight is None and bias is not None:
+        weight = bias.new_ones(shape)
+    tensors = [tensor for tensor in (input, weight, bias) if tensor is not None]
+    axes = tuple(range(-len(shape), 0))
+    return cast(Tensor, LayerNorm.apply(tensors, axes, eps))
+
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
+    """The rows of weight (V, D) that the integers in `input` name: (*input.shape, D).
+
+    The row `padding_idx` gets no gradient. Saves: input, the integers.
+    """
+    if input.dtype.kind not in "iu":
+        raise TypeError(f"embedding: expected integer indices, found {input.dtype}")
+    if weight.ndim != 2:
+        raise RuntimeError(f"embedding: expected a weight with 2 axes, found {weight.shape}")
+    if padding_idx is not None:
+        if not -weight.shape[0] <= padding_idx < weight.shape[0]:
+            raise IndexError(f"embedding: padding_idx {padding_idx} of {weight.shape[0]} rows")
+        padding_idx %= weight.shape[0]
+    return cast(Tensor, Embedding.apply(weight, input, padding_idx))
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """1 at the class that each integer names, else 0: (*tensor.shape, num_classes), int64.
+
+    With num_classes = -1 there are as many classes as the largest integer needs.
+    """
+    if tensor.dtype.kind not in "iu":
+        raise TypeError(f"one_hot: expected integers, found {tensor.dtype}")
+    classes = tensor._array
+    if num_classes == -1:
+        if not classes.size:
+            raise RuntimeError("one_hot: num_classes cannot be found from no elements")
+        num_classes = int(classes.max()) + 1
+    if classes.size and not 0 <= classes.min() <= classes.max() < num_classes:
+        raise IndexError(
+            f"one_hot: expected integers from 0 to {num_classes - 1}, found {classes.min()} to "
+            f"{classes.max()}"
+        )
+    rows = np.equal(classes[..., None], np.arange(num_classes)).astype(np.int64)
+    return wrap(Tensor, rows, tensor.device, "one_hot")
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> Tensor:
+    """softmax(query @ key^T * scale + mask) @ value, with scale = 1 / sqrt(E) if left out.
+
+    Args:
+        query: (..., L, E); key: (..., S, E); value: (..., S, V).
+        key, value: see query.
+        attn_mask: boolean (True may be seen) or a floating term, broadcast to (..., L, S).
+        dropout_p: probability of a zero among the weights of the values.
+        is_causal: position i sees positions 0 to i only.
+        scale: see above.
+    """
+    factor = 1.0 / sqrt(query.shape[-1]) if scale is None else scale
+    scores = (query * factor) @ key.mT
+    if is_causal:
+        if attn_mask is not None:
+            raise RuntimeError(
+                "scaled_dot_product_attention: give attn_mask or is_causal, not both"
+            )
+        seen = np.tri(*scores.shape[-2:], dtype=np.bool_)
+        attn_mask = wrap(Tensor, seen, query.device, "is_causal")
+    if attn_mask is not None and attn_mask.dtype == np.bool_:
+        scores = scores.masked_fill(~attn_mask, -np.inf)
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    return dropout(scores.softmax(-1), dropout_p) @ value

@@ -1,0 +1,168 @@
+"""Losses: how far predictions are from targets. `reduction` is "none", "sum" or "mean"."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ..ops.activation import Softplus
+from ..ops.loss import MseLoss, NllLoss
+from ..tensor import Tensor
+
+# Beyond this softplus(x) and x are the same number in float64, so the formula for it loses nothing.
+_LINEAR = 40.0
+
+
+def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """(input - target)**2; shapes broadcast.
+
+    Saves: input and target.
+    """
+    return cast(Tensor, MseLoss.apply(input, target, _checked("mse_loss", reduction)))
+
+
+def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
+    """|input - target|; shapes broadcast."""
+    return _reduced("l1_loss", (input - target).abs(), reduction)
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """Minus the log probability that softmax(input) gives to the target: log_softmax, then nll_loss.
+
+    Args:
+        input: scores (N, C), (N, C, ...) or (C,).
+        target: the class of each, int64 (N,), (N, ...) or (); or the probabilities of the classes,
+            in the shape of input.
+        weight: a factor for each class.
+        ignore_index: a target that counts nothing.
+        reduction: "mean" divides by the sum of the weights of the targets.
+        label_smoothing: the part of the target's probability that all classes share.
+
+    Saves: the result of log_softmax, and target (and weight).
+    """
+    logs = input.log_softmax(1 if input.ndim > 1 else 0)
+    if target.dtype.kind == "f":
+        return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing)
+    losses = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if not label_smoothing:
+        return losses
+    every = -(logs if weight is None else logs * _on_classes(weight, logs))
+    even = every.sum(1 if logs.ndim > 1 else 0) / input.shape[1 if logs.ndim > 1 else 0]
+    even = even.masked_fill(target == ignore_index, 0.0)
+    if reduction == "sum":
+        even = even.sum()
+    elif reduction == "mean":
+        counted = target != ignore_index
+        shares = counted if weight is None else weight[target * counted] * counted
+        even = even.sum() / shares.sum()
+    return losses * (1.0 - label_smoothing) + even * label_smoothing
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+) -> Tensor:
+    """Minus the log probability of the target; arguments as of `cross_entropy`, input in logarithms.
+
+    Saves: target (and weight).
+    """
+    checked = _checked("nll_loss", reduction)
+    return cast(Tensor, NllLoss.apply(input, target, weight, ignore_index, checked))
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """-target * log(p) - (1 - target) * log(1 - p) with p = sigmoid(input), without overflow.
+
+    Args:
+        input: scores, any shape.
+        target: probabilities of the same shape.
+        weight: a factor for each loss.
+        reduction: as above.
+        pos_weight: a factor for the part with `target`; broadcasts.
+
+    Saves: input, and target for the gradient of input (input for that of target).
+    """
+    if input.shape != target.shape:
+        raise ValueError(
+            f"binary_cross_entropy_with_logits: target of shape {target.shape} must have the shape "
+            f"of input, {input.shape}"
+        )
+    both = cast(Tensor, Softplus.apply(input, 1.0, _LINEAR))  # -log(1 - p); -log(p) is both - input
+    if pos_weight is None:
+        losses = both - input * target
+    else:
+        losses = both * (1 - target) + (both - input) * (pos_weight * target)
+    if weight is not None:
+        losses = losses * weight
+    return _reduced("binary_cross_entropy_with_logits", losses, reduction)
+
+
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
+) -> Tensor:
+    """-target * log(input) - (1 - target) * log(1 - input); the logarithms are at least -100."""
+    if input.shape != target.shape:
+        raise ValueError(
+            f"binary_cross_entropy: target of shape {target.shape} must have the shape of input, "
+            f"{input.shape}"
+        )
+    logs, others = input.log().clamp(min=-100.0), (1 - input).log().clamp(min=-100.0)
+    losses = -(target * logs + (1 - target) * others)
+    if weight is not None:
+        losses = losses * weight
+    return _reduced("binary_cross_entropy", losses, reduction)
+
+
+def _soft_cross_entropy(
+    logs: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
+) -> Tensor:
+    """The cross entropy with probabilities as targets."""
+    if target.shape != logs.shape:
+        raise ValueError(
+            f"cross_entropy: probabilities of shape {target.shape} must have the shape of input, "
+            f"{logs.shape}"
+        )
+    axis = 1 if logs.ndim > 1 else 0
+    if smoothing:
+        target = target * (1.0 - smoothing) + smoothing / logs.shape[axis]
+    if weight is not None:
+        target = target * _on_classes(weight, logs)
+    losses = -(logs * target).sum(axis)
+    if reduction == "mean":
+        # The mean over the samples, whatever the weights, as in PyTorch.
+        return losses.sum() / max(losses.numel(), 1)
+    return _reduced("cross_entropy", losses, reduction)
+
+
+def _on_classes(weight: Tensor, logs: Tensor) -> Tensor:
+    return weight.reshape((-1,) + (1,) * (logs.ndim - 2)) if logs.ndim > 2 else weight
+
+
+def _reduced(name: str, losses: Tensor, reduction: str) -> Tensor:
+    if _checked(name, reduction) == "none":
+        return losses
+    return losses.sum() if reduction == "sum" else losses.mean()
+
+
+def _checked(name: str, reduction: str) -> str:
+    if reduction not in ("none", "sum", "mean"):
+        raise ValueError(f"{name}: reduction must be 'none', 'sum' or 'mean', found {reduction!r}")
+    return reduction

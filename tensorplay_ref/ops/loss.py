@@ -1,0 +1,141 @@
+"""Losses with one formula each: mean squared error and negative log likelihood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .operation import Operation, promoted
+
+
+def reduced(losses: Any, reduction: str) -> Any:
+    """An array of losses, their sum, or their mean."""
+    if reduction == "none":
+        return losses
+    return losses.sum() if reduction == "sum" else losses.mean()
+
+
+class MseLoss(Operation):
+    """MseLoss.apply(input, target, reduction): (input - target)**2, or its sum or mean.
+
+    Shapes broadcast. Gradients: 2 (input - target) g, over the count for a mean; minus that.
+    Saves: input and target.
+    """
+
+    arity = 2
+    saves = ("input", "target")
+
+    @staticmethod
+    def forward(x: Any, target: Any, reduction: str) -> Any:
+        difference = np.subtract(*promoted(x, target))
+        return reduced(np.square(difference), reduction)
+
+    def save(self, result: Any, x: Any, target: Any) -> None:
+        self.saved = (self.keep(x), self.keep(target))
+
+    def backward(self, grad: Any) -> Any:
+        x, target = self.read()
+        difference = x - target
+        factor = 2.0 / max(difference.numel(), 1) if self.params[0] == "mean" else 2.0
+        for_input = difference * (grad * factor)
+        return for_input, -for_input if self.inputs[1] else None
+
+
+class NllLoss(Operation):
+    """NllLoss.apply(log_probabilities, target, weight, ignore_index, reduction).
+
+    log_probabilities (N, C, ...) or (C,); target: classes (N, ...), int64, or one class; weight:
+    a factor for each class, or None. Minus the log probability of each target; the mean divides by
+    the sum of the weights; targets equal to ignore_index count nothing.
+    Saves: target, and weight if given.
+    """
+
+    saves = ("target", "weight")
+
+    @staticmethod
+    def forward(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
+        factors = factors_of(x, target, weight, ignore_index)
+        places = places_of(x.ndim, target._array, ignore_index)
+        losses = -np.take_along_axis(x, places, min(1, x.ndim - 1))
+        losses = losses.reshape(factors.shape) * factors
+        losses[factors == 0] = 0  # an ignored infinite loss is 0, not NaN
+        if reduction == "none":
+            return losses
+        with np.errstate(invalid="ignore"):
+            return losses.sum() if reduction == "sum" else losses.sum() / factors.sum()
+
+    def save(self, result: Any, x: Any) -> None:
+        target, weight, *rest = self.params
+        self.params = (*rest, x.shape)
+        self.saved = (self.keep(target), None if weight is None else self.keep(weight))
+
+    def backward(self, grad: Any) -> Any:
+        target, weight = self.read()
+        return NllLossBackward.apply(grad, target, weight, *self.params)
+
+
+class NllLossBackward(Operation):
+    """Zeros of the shape of the log probabilities with -g at the targets. Gradient: NllLoss of it.
+
+    Saves: target, and weight if given.
+    """
+
+    saves = ("target", "weight")
+
+    @staticmethod
+    def forward(
+        g: Any, target: Any, weight: Any, ignore_index: int, reduction: str, shape: tuple[int, ...]
+    ) -> Any:
+        out = np.zeros(shape, g.dtype)
+        factors = factors_of(out, target, weight, ignore_index)
+        if reduction == "mean":
+            factors = factors / factors.sum()
+        axis = min(1, out.ndim - 1)
+        places = places_of(out.ndim, target._array, ignore_index)
+        np.put_along_axis(out, places, (-factors * g).reshape(places.shape), axis)
+        return out
+
+    def save(self, result: Any, grad: Any) -> None:
+        target, weight, *rest, _ = self.params
+        self.params = tuple(rest)
+        self.saved = (self.keep(target), None if weight is None else self.keep(weight))
+
+    def backward(self, grad: Any) -> Any:
+        target, weight = self.read()
+        return NllLoss.apply(grad, target, weight, *self.params)
+
+
+def places_of(ndim: int, target: Any, ignore_index: int) -> Any:
+    """The targets as positions along the class axis; an ignored one points at class 0."""
+    return np.expand_dims(np.where(target == ignore_index, 0, target), 1 if ndim > 1 else 0)
+
+
+def factors_of(x: Any, target: Any, weight: Any, ignore_index: int) -> Any:
+    """How much the loss of each target counts: its class's weight, or 1; 0 for ignored ones.
+
+    Errors: ValueError, IndexError or TypeError for targets that do not fit the log probabilities.
+    """
+    classes = target._array
+    expected = x.shape[:1] + x.shape[2:] if x.ndim > 1 else ()
+    if classes.shape != expected:
+        raise ValueError(
+            f"NllLoss: for log probabilities of shape {x.shape} expected targets of shape "
+            f"{expected}, found {classes.shape}"
+        )
+    if classes.dtype.kind not in "iu":
+        raise TypeError(f"NllLoss: targets must be classes (int64), found {classes.dtype}")
+    counted = classes != ignore_index
+    named, count = classes[counted], x.shape[min(1, x.ndim - 1)]
+    if named.size and not 0 <= named.min() <= named.max() < count:
+        raise IndexError(
+            f"NllLoss: targets must lie between 0 and {count - 1} (or be {ignore_index}), found "
+            f"{named.min()} to {named.max()}"
+        )
+    if weight is None:
+        return counted.astype(x.dtype)
+    if weight._array.shape != (count,):
+        raise ValueError(
+            f"NllLoss: expected a weight for each of {count} classes, found {weight._array.shape}"
+        )
+    return np.where(counted, weight._array[np.where(counted, classes, 0)], 0).astype(x.dtype)

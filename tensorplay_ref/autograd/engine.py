@@ -103,8 +103,6 @@ def run(
                     notify("gradients", node, grads=grads)
                 if node.saved and not retain_graph:
                     node.release()
-                # Whoever was shown the gradients may have kept them.
-                exclusive = not watchers and (node.extras is None or not node.extras.posthooks)
                 numbers = node.numbers
                 position = 0
                 for below in node.inputs:
@@ -118,7 +116,7 @@ def run(
                                 and array.dtype is below.dtype
                             ):
                                 pending[below] = grad
-                                if type(below) is AccumulateGrad and node.fresh and exclusive:
+                                if type(below) is AccumulateGrad and exclusive(node):
                                     owned.add(below)
                             else:
                                 number = 0 if numbers is None else numbers[position]
@@ -133,6 +131,12 @@ def run(
     for tensor, gradient in retained:
         tensor._grad = gradient
     return [found.get(target) for target in targets or ()]
+
+
+def exclusive(node: Node) -> bool:
+    """Whether nobody but the engine can hold the gradients that `node` has just made."""
+    # Whoever was shown them, a hook or a watcher, may have kept them.
+    return node.fresh and not watchers and (node.extras is None or not node.extras.posthooks)
 
 
 def plan(

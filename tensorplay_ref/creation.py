@@ -39,7 +39,7 @@ __all__ = [
 def tensor(
     data: Any,
     *,
-    dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
     device: DeviceLike | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
@@ -54,13 +54,15 @@ def tensor(
         requires_grad: whether backward shall compute a gradient for it; floating dtypes only.
         pin_memory: put it into pinned host memory.
 
-    Errors: ValueError for nested lists of different lengths; TypeError for data that are no numbers;
-    RuntimeError for requires_grad with integers, or pinned memory on a device.
+    Errors: ValueError for nested lists of different lengths; TypeError for data that are no
+    numbers; RuntimeError for requires_grad with integers, or pinned memory on a device.
     """
     return _leaf(_array_of(data, dtype), device, requires_grad, pin_memory)
 
 
-def as_tensor(data: Any, dtype: DTypeLike = None, device: DeviceLike | None = None) -> Tensor:
+def as_tensor(
+    data: Any, dtype: DTypeLike | None = None, device: DeviceLike | None = None
+) -> Tensor:
     """Like `tensor`, but a tensor is given back itself and an array is shared where possible."""
     if isinstance(data, Tensor):
         return data.to(device, dtype)
@@ -85,15 +87,15 @@ def from_numpy(array: NDArray[Any]) -> Tensor:
         )
     if not array.flags.writeable:
         raise ValueError(
-            "from_numpy: the array is read-only, and a tensor could be written to; use tensor(...), "
-            "which copies"
+            "from_numpy: the array is read-only, and a tensor could be written to; use "
+            "tensor(...), which copies"
         )
     view = array.view(np.ndarray)
     return new_tensor(Tensor, view, host_storage(view))
 
 
 def scalar_tensor(
-    value: Any, *, dtype: DTypeLike = None, device: DeviceLike | None = None
+    value: Any, *, dtype: DTypeLike | None = None, device: DeviceLike | None = None
 ) -> Tensor:
     """A tensor without axes."""
     return tensor(value, dtype=dtype or float32, device=device)
@@ -103,37 +105,37 @@ def full(
     size: int | Sequence[int],
     fill_value: Any,
     *,
-    dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
     device: DeviceLike | None = None,
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
     """A leaf full of one number; its dtype is by default that of `tensor(fill_value)`."""
-    value = fill_value.item() if isinstance(fill_value, TensorBase) else fill_value
+    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
     kind = _array_of(value, None).dtype if dtype is None else supported_dtype("full", dtype)
     return new_leaf(np.full(size, value, kind), "full", device, requires_grad, pin_memory)
 
 
-def zeros(*size: Any, dtype: DTypeLike = None, **options: Any) -> Tensor:
+def zeros(*size: Any, dtype: DTypeLike | None = None, **options: Any) -> Tensor:
     """Zeros of the given lengths, `zeros(2, 3)` or `zeros((2, 3))`; options as of `full`."""
     kind = supported_dtype("zeros", dtype or float32)
     return new_leaf(np.zeros(sequence(size), kind), "zeros", **options)
 
 
-def ones(*size: Any, dtype: DTypeLike = None, **options: Any) -> Tensor:
+def ones(*size: Any, dtype: DTypeLike | None = None, **options: Any) -> Tensor:
     """Ones of the given lengths, `ones(2, 3)` or `ones((2, 3))`; options as of `full`."""
     kind = supported_dtype("ones", dtype or float32)
     return new_leaf(np.ones(sequence(size), kind), "ones", **options)
 
 
-def empty(*size: Any, dtype: DTypeLike = None, **options: Any) -> Tensor:
+def empty(*size: Any, dtype: DTypeLike | None = None, **options: Any) -> Tensor:
     """Zeros: a lesson has no use for whatever stood in fresh memory; options as of `full`."""
     kind = supported_dtype("empty", dtype or float32)
     return new_leaf(np.zeros(sequence(size), kind), "empty", **options)
 
 
 def full_like(
-    input: TensorBase, fill_value: Any, *, dtype: DTypeLike = None, **options: Any
+    input: TensorBase, fill_value: Any, *, dtype: DTypeLike | None = None, **options: Any
 ) -> Tensor:
     """Full of one number, in shape, dtype and on the device of `input` unless options say else."""
     options.setdefault("device", input.device)
@@ -160,10 +162,10 @@ def arange(
     end: float | None = None,
     step: float = 1,
     *,
-    dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
     **options: Any,
 ) -> Tensor:
-    """start, start + step, ... below `end`; `arange(n)` begins at 0. int64 for ints, else float32."""
+    """start, start + step, ... below `end`; `arange(n)` begins at 0. Ints give int64."""
     first, last = (0, start) if end is None else (start, end)
     whole = all(isinstance(number, int) for number in (first, last, step))
     kind = supported_dtype("arange", dtype or (int64 if whole else float32))
@@ -173,20 +175,20 @@ def arange(
 
 
 def linspace(
-    start: float, end: float, steps: int, *, dtype: DTypeLike = None, **options: Any
+    start: float, end: float, steps: int, *, dtype: DTypeLike | None = None, **options: Any
 ) -> Tensor:
     """`steps` numbers at equal distances from `start` to `end`, both included; float32."""
     kind = supported_dtype("linspace", dtype or float32)
     return new_leaf(np.linspace(start, end, steps).astype(kind), "linspace", **options)
 
 
-def eye(n: int, m: int | None = None, *, dtype: DTypeLike = None, **options: Any) -> Tensor:
+def eye(n: int, m: int | None = None, *, dtype: DTypeLike | None = None, **options: Any) -> Tensor:
     """The n by m matrix (m = n by default) with ones on the main diagonal."""
     kind = supported_dtype("eye", dtype or float32)
     return new_leaf(np.eye(n, m, dtype=kind), "eye", **options)
 
 
-def _array_of(data: Any, dtype: DTypeLike) -> NDArray[Any]:
+def _array_of(data: Any, dtype: DTypeLike | None) -> NDArray[Any]:
     """A new, dense NumPy array of the data in the dtype that a tensor of them has."""
     wanted = None if dtype is None else supported_dtype("tensor", dtype)
     if isinstance(data, TensorBase):

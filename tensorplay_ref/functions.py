@@ -70,12 +70,12 @@ def two_operands(operation: type[Operation], method: Callable[..., Any]) -> TwoO
 
 def add(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
     """input + alpha * other."""
-    return cast(Tensor, result(arithmetic.Add, input, other if alpha == 1 else other * alpha))
+    return result(arithmetic.Add, input, other if alpha == 1 else other * alpha)
 
 
 def sub(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
     """input - alpha * other."""
-    return cast(Tensor, result(arithmetic.Sub, input, other if alpha == 1 else other * alpha))
+    return result(arithmetic.Sub, input, other if alpha == 1 else other * alpha)
 
 
 mul = multiply = two_operands(arithmetic.Mul, Tensor.mul)
@@ -186,12 +186,12 @@ addmm = function(Tensor.addmm)
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """The tensors one after the other along an axis that they have."""
-    return cast(Tensor, Cat.apply(_several("cat", tensors), dim))
+    return Cat.apply(_several("cat", tensors), dim)
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape side by side along a new axis."""
-    return cast(Tensor, Stack.apply(_several("stack", tensors), dim))
+    return Stack.apply(_several("stack", tensors), dim)
 
 
 concat = concatenate = cat
@@ -199,7 +199,7 @@ concat = concatenate = cat
 
 def where(condition: Tensor, input: Any, other: Any) -> Tensor:
     """input where the condition is true, else other; shapes broadcast."""
-    return cast(Tensor, Where.apply(condition, input, other))
+    return Where.apply(condition, input, other)
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:

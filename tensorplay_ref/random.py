@@ -131,14 +131,14 @@ def set_rng_state(new_state: TensorBase) -> None:
 
 
 def rand(
-    *size: Any, generator: Generator | None = None, dtype: DTypeLike = None, **options: Any
+    *size: Any, generator: Generator | None = None, dtype: DTypeLike | None = None, **options: Any
 ) -> Tensor:
     """Numbers from [0, 1), all equally likely; options as of `full`."""
     return _drawn("rand", "random", generator, sequence(size), dtype, options)
 
 
 def randn(
-    *size: Any, generator: Generator | None = None, dtype: DTypeLike = None, **options: Any
+    *size: Any, generator: Generator | None = None, dtype: DTypeLike | None = None, **options: Any
 ) -> Tensor:
     """Normally distributed numbers, mean 0 and standard deviation 1; options as of `full`."""
     return _drawn("randn", "standard_normal", generator, sequence(size), dtype, options)
@@ -150,11 +150,11 @@ def normal(
     size: Any = None,
     *,
     generator: Generator | None = None,
-    dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
     **options: Any,
 ) -> Tensor:
     """Normally distributed numbers; mean and std may be tensors, whose shape the result has."""
-    center, width = (v._array if isinstance(v, TensorBase) else v for v in (mean, std))
+    center, width = (_plain(value) for value in (mean, std))
     shape = np.broadcast_shapes(np.shape(center), np.shape(width)) if size is None else size
     drawn = _stream(generator).standard_normal(shape) * width + center
     return new_leaf(
@@ -168,10 +168,10 @@ def randint(
     size: Any = None,
     *,
     generator: Generator | None = None,
-    dtype: DTypeLike = None,
+    dtype: DTypeLike | None = None,
     **options: Any,
 ) -> Tensor:
-    """Integers from low (0 if left out) up to high - 1: `randint(10, (3,))`, `randint(2, 5, (3,))`."""
+    """Integers from low up to high - 1: `randint(10, (3,))` begins at 0."""
     if size is None:
         low, high, size = 0, low, high
     if high is None or size is None:
@@ -184,7 +184,7 @@ def randint(
 
 
 def randperm(
-    n: int, *, generator: Generator | None = None, dtype: DTypeLike = None, **options: Any
+    n: int, *, generator: Generator | None = None, dtype: DTypeLike | None = None, **options: Any
 ) -> Tensor:
     """The integers 0 to n - 1 in a random order."""
     kind = supported_dtype("randperm", dtype or int64)
@@ -195,7 +195,7 @@ def bernoulli(
     input: TensorBase, p: float | None = None, *, generator: Generator | None = None
 ) -> Tensor:
     """1 with the probability that stands at the place in `input` (or p everywhere), else 0."""
-    chance = input._array if p is None else p
+    chance = _plain(input if p is None else p)
     drawn = _stream(generator).random(input.shape) < chance
     return wrap(Tensor, np.asarray(drawn).astype(input.dtype), input.device, "bernoulli")
 
@@ -216,6 +216,10 @@ def randint_like(input: TensorBase, low: int, high: int | None = None, **options
     return randint(first, end, input.shape, **_like(input, options))
 
 
+def _plain(value: Any) -> Any:
+    return value._array if isinstance(value, TensorBase) else value
+
+
 def _stream(generator: Generator | None) -> np.random.Generator:
     return (default_generator if generator is None else generator).numpy
 
@@ -225,7 +229,7 @@ def _drawn(
     method: str,
     generator: Generator | None,
     size: tuple[int, ...],
-    dtype: DTypeLike,
+    dtype: DTypeLike | None,
     options: dict[str, Any],
 ) -> Tensor:
     kind = supported_dtype(operation, dtype or float32)

@@ -142,11 +142,14 @@ class AliasStorage(Storage):
 
     @property
     def pinned(self) -> bool:
+        """Whether the owner's buffer is pinned."""
         return self._owner.pinned
 
     @property
     def allocation(self) -> Allocation | None:
+        """The owner's entry in a ledger."""
         return self._owner.allocation
 
     def relabel(self, category: str) -> None:
+        """Tell the ledger what the owner's bytes are for."""
         self._owner.relabel(category)

@@ -40,7 +40,7 @@ class Tensor(
     NumpyMethods,
     CastMethods,
 ):
-    """An n-dimensional array that can be differentiated. Make one with `tensor`, `zeros`, `randn`."""
+    """An n-dimensional array that can be differentiated; `tensor`, `zeros`, `randn` make one."""
 
     __slots__ = ()
 
@@ -136,7 +136,7 @@ class Tensor(
         self,
         data: Any,
         *,
-        dtype: DTypeLike = None,
+        dtype: DTypeLike | None = None,
         device: DeviceLike | None = None,
         requires_grad: bool = False,
     ) -> Self:
@@ -149,7 +149,7 @@ class Tensor(
         size: int | Sequence[int],
         fill_value: Any,
         *,
-        dtype: DTypeLike = None,
+        dtype: DTypeLike | None = None,
         device: DeviceLike | None = None,
         requires_grad: bool = False,
     ) -> Self:

@@ -23,7 +23,7 @@ class ValuesIndices(NamedTuple):
 
 
 class ReductionMethods(TensorBase):
-    """`dim` is one axis, several, or None for all; `keepdim` leaves length 1 at the reduced axes."""
+    """`dim`: one axis, several, or None for all; `keepdim`: the reduced axes stay, of length 1."""
 
     __slots__ = ()
 

@@ -199,7 +199,7 @@ class ShapeMethods(TensorBase):
         return tuple(self.select(dim, index) for index in range(self.size(dim)))
 
     def split(self, split_size: Dims, dim: int = 0) -> tuple[Self, ...]:
-        """Parts of one length (the last may be shorter), or of the lengths of a list, along `dim`."""
+        """Parts along `dim` of one length (the last may be shorter), or of these lengths."""
         total = self.size(dim)
         if isinstance(split_size, int):
             if split_size <= 0:

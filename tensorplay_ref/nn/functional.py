@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import cast
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -61,7 +60,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Saves: input if weight needs a gradient, weight if input does.
     """
     tensors = [input, weight] if bias is None else [input, weight, bias]
-    return cast(Tensor, Linear.apply(tensors))
+    return Linear.apply(tensors)
 
 
 def relu(input: Tensor) -> Tensor:
@@ -71,22 +70,22 @@ def relu(input: Tensor) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     """input where positive, else negative_slope * input. Saves: input."""
-    return cast(Tensor, LeakyRelu.apply(input, negative_slope))
+    return LeakyRelu.apply(input, negative_slope)
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """input times the normal distribution function of input ("tanh": approximated). Saves: input."""
-    return cast(Tensor, Gelu.apply(input, approximate))
+    """input times its normal distribution function ("tanh": approximated). Saves: input."""
+    return Gelu.apply(input, approximate)
 
 
 def silu(input: Tensor) -> Tensor:
     """input * sigmoid(input). Saves: input."""
-    return cast(Tensor, unary(Silu, input))
+    return unary(Silu, input)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta * input)) / beta; input where beta * input > threshold. Saves: input."""
-    return cast(Tensor, Softplus.apply(input, beta, threshold))
+    return Softplus.apply(input, beta, threshold)
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -99,12 +98,12 @@ def tanh(input: Tensor) -> Tensor:
     return input.tanh()
 
 
-def softmax(input: Tensor, dim: int, dtype: DTypeLike = None) -> Tensor:
+def softmax(input: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     """exp(input) / sum(exp(input)) along `dim`, in another dtype if given. Saves: the result."""
     return (input if dtype is None else input.to(dtype)).softmax(dim)
 
 
-def log_softmax(input: Tensor, dim: int, dtype: DTypeLike = None) -> Tensor:
+def log_softmax(input: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     """log(softmax(input)) without overflow. Saves: the result."""
     return (input if dtype is None else input.to(dtype)).log_softmax(dim)
 
@@ -121,7 +120,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
         return input
     drawn = default_generator.numpy.random(input.shape, dtype=np.float32) >= p
     mask = wrap(Tensor, np.asarray(drawn), input.device, "dropout")
-    return cast(Tensor, Dropout.apply(input, mask, p))
+    return Dropout.apply(input, mask, p)
 
 
 def layer_norm(
@@ -154,7 +153,7 @@ def layer_norm(
         weight = bias.new_ones(shape)
     tensors = [tensor for tensor in (input, weight, bias) if tensor is not None]
     axes = tuple(range(-len(shape), 0))
-    return cast(Tensor, LayerNorm.apply(tensors, axes, eps))
+    return LayerNorm.apply(tensors, axes, eps)
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
@@ -170,7 +169,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
         if not -weight.shape[0] <= padding_idx < weight.shape[0]:
             raise IndexError(f"embedding: padding_idx {padding_idx} of {weight.shape[0]} rows")
         padding_idx %= weight.shape[0]
-    return cast(Tensor, Embedding.apply(weight, input, padding_idx))
+    return Embedding.apply(weight, input, padding_idx)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

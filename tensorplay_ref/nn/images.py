@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from ..ops.convolution import Conv2d, Geometry, MaxPool2d, Pair, Windows
 from ..ops.join import Pad
@@ -45,7 +44,7 @@ def conv2d(
         total = [d * (n - 1) for n, d in zip(size, gaps, strict=True)]
         halves = [(t // 2, t - t // 2) for t in total]
         if any(before != after for before, after in halves):
-            images = cast(Tensor, Pad.apply(images, ((0, 0), (0, 0), *halves), 0.0))
+            images = Pad.apply(images, ((0, 0), (0, 0), *halves), 0.0)
         else:
             border = (halves[0][0], halves[1][0])
     elif isinstance(padding, str):
@@ -56,7 +55,7 @@ def conv2d(
     if bias is not None and bias.shape != weight.shape[:1]:
         raise RuntimeError(f"conv2d: expected a bias of {weight.shape[:1]}, found {bias.shape}")
     tensors = [images, weight] if bias is None else [images, weight, bias]
-    result = cast(Tensor, Conv2d.apply(tensors, Geometry(size, steps, border, gaps), groups))
+    result = Conv2d.apply(tensors, Geometry(size, steps, border, gaps), groups)
     return result.squeeze(0) if single else result
 
 
@@ -73,7 +72,7 @@ def max_pool2d(
     """
     images, single = _batch("max_pool2d", input)
     geometry = _geometry("max_pool2d", kernel_size, stride, padding, dilation)
-    result = cast(Tensor, MaxPool2d.apply(images, geometry))
+    result = MaxPool2d.apply(images, geometry)
     return result.squeeze(0) if single else result
 
 
@@ -119,13 +118,13 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         )
     pairs = [(pad[i], pad[i + 1]) for i in range(0, len(pad), 2)]
     widths = [(0, 0)] * (input.ndim - len(pairs)) + pairs[::-1]
-    return cast(Tensor, Pad.apply(input, tuple(widths), value))
+    return Pad.apply(input, tuple(widths), value)
 
 
 def _window_sums(images: Tensor, geometry: Geometry) -> Tensor:
     (top, left) = geometry.padding
     padded = pad(images, (left, left, top, top)) if top or left else images
-    return cast(Tensor, Windows.apply(padded, geometry._replace(padding=(0, 0)))).sum((-2, -1))
+    return Windows.apply(padded, geometry._replace(padding=(0, 0))).sum((-2, -1))
 
 
 def _geometry(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from ..ops.activation import Softplus
 from ..ops.loss import MseLoss, NllLoss
 from ..tensor import Tensor
@@ -17,7 +15,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
     Saves: input and target.
     """
-    return cast(Tensor, MseLoss.apply(input, target, _checked("mse_loss", reduction)))
+    return MseLoss.apply(input, target, _checked("mse_loss", reduction))
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
@@ -34,7 +32,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
-    """Minus the log probability that softmax(input) gives to the target: log_softmax, then nll_loss.
+    """Minus the log probability of the target under softmax(input): log_softmax, then nll_loss.
 
     Args:
         input: scores (N, C), (N, C, ...) or (C,).
@@ -73,12 +71,12 @@ def nll_loss(
     ignore_index: int = -100,
     reduction: str = "mean",
 ) -> Tensor:
-    """Minus the log probability of the target; arguments as of `cross_entropy`, input in logarithms.
+    """Minus the log probability of the target; as `cross_entropy`, but input in logarithms.
 
     Saves: target (and weight).
     """
     checked = _checked("nll_loss", reduction)
-    return cast(Tensor, NllLoss.apply(input, target, weight, ignore_index, checked))
+    return NllLoss.apply(input, target, weight, ignore_index, checked)
 
 
 def binary_cross_entropy_with_logits(
@@ -105,7 +103,7 @@ def binary_cross_entropy_with_logits(
             f"binary_cross_entropy_with_logits: target of shape {target.shape} must have the shape "
             f"of input, {input.shape}"
         )
-    both = cast(Tensor, Softplus.apply(input, 1.0, _LINEAR))  # -log(1 - p); -log(p) is both - input
+    both = Softplus.apply(input, 1.0, _LINEAR)  # -log(1 - p); -log(p) is both - input
     if pos_weight is None:
         losses = both - input * target
     else:

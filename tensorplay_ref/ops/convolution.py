@@ -78,7 +78,7 @@ def columns_of(geometry: Geometry, groups: int, x: Any) -> Any:
 
 
 def by_group(maps: Any, groups: int) -> Any:
-    """Maps (N, O, rows, columns) as a matrix for each group: (groups, N * rows * columns, O / groups)."""
+    """Maps (N, O, rows, columns) as matrices: (groups, N * rows * columns, O / groups)."""
     n, out, rows, columns = maps.shape
     split = maps.reshape(n, groups, out // groups, rows, columns)
     return split.transpose(1, 0, 3, 4, 2).reshape(groups, n * rows * columns, out // groups)
@@ -138,7 +138,7 @@ class Conv2d(Operation):
 
 
 class ConvInput(Operation):
-    """The gradient of an input of `shape`, from that of the maps and the weight; a transposed convolution.
+    """The gradient of an input of `shape` from that of the maps: a transposed convolution.
 
     Saves: weight if grad needs a gradient, grad if weight does.
     """

@@ -1,4 +1,4 @@
-"""Sums of products by letters, made of transposes, products and sums, so differentiable as they are.
+"""Sums of products by letters, made of transposes, products and sums, which are differentiable.
 
 `"ij,jk->ik"`: a letter names an axis; axes of one letter run together; a letter that is not in the
 output is summed over; `...` stands for any axes more, which broadcast. Without `->` the output has
@@ -59,8 +59,8 @@ def parse(equation: str, operands: tuple[Any, ...]) -> tuple[list[Labels], Label
     for label in output:
         if label not in known or output.count(label) > 1:
             raise RuntimeError(
-                f"einsum: the output letter {label!r} of {equation!r} must occur in an operand, and "
-                "only once in the output"
+                f"einsum: the output letter {label!r} of {equation!r} must occur in an operand, "
+                "and only once in the output"
             )
     return inputs, output
 
@@ -77,7 +77,7 @@ def _labels(equation: str, text: str, more: int, axes: int) -> Labels:
     if "..." not in text:
         if more and axes != len(letters):
             raise RuntimeError(
-                f"einsum: {text!r} in {equation!r} names {len(letters)} axes, its operand has {axes}"
+                f"einsum: {text!r} in {equation!r} has {len(letters)} letters, its operand {axes} axes"
             )
         return list(letters)
     if more < 0:
@@ -107,7 +107,7 @@ def _alone(tensor: Any, labels: Labels, needed: set[str]) -> tuple[Any, Labels]:
             first = labels.index(label)
             second = labels.index(label, first + 1)
             tensor = tensor.diagonal(0, first, second)
-            labels = [l for i, l in enumerate(labels) if i not in (first, second)] + [label]
+            labels = [*labels[:first], *labels[first + 1 : second], *labels[second + 1 :], label]
     own = tuple(axis for axis, label in enumerate(labels) if label not in needed)
     if own:
         tensor = tensor.sum(own)

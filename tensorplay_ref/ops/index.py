@@ -195,7 +195,7 @@ class IndexPut(_Keyed):
 class Gather(Operation):
     """self[..., index, ...]: at each place of index the element of self that it names along `dim`.
 
-    index: integers, as many axes as self, none longer except `dim`. Gradient: g added at the places.
+    index: integers, as many axes as self, none longer except `dim`. Gradient: g, added there.
     Saves: index.
     """
 
@@ -216,7 +216,9 @@ class Gather(Operation):
 
 
 class ScatterAdd(Operation):
-    """self with each element of source added where `index` says along `dim`. Gradients: g, gathered g.
+    """self with each element of source added where `index` says along `dim`.
+
+    Gradients: g, and g gathered at the places.
 
     Saves: index if source needs a gradient.
     """

@@ -78,8 +78,9 @@ class Contiguous(Operation):
 
 
 class Repeat(Operation):
-    """self as a tile, `counts[i]` times along axis i (axes may be added in front). Gradient: the sum.
+    """self as a tile, `counts[i]` times along axis i (axes may be added in front).
 
+    Gradient: g, summed over the repetitions.
     Saves: nothing.
     """
 

@@ -13,7 +13,20 @@ import numpy as np
 from .operation import Operation, View
 
 
-class Reshape(View):
+class _Reshaped(View):
+    """Base of the views whose gradient is g in the former shape.
+
+    Saves: nothing.
+    """
+
+    def save(self, result: Any, x: Any) -> None:
+        self.params = (x.shape,)
+
+    def backward(self, grad: Any) -> Any:
+        return Reshape.apply(grad, *self.params)
+
+
+class Reshape(_Reshaped):
     """self in another shape, one length may be -1; `must_view` refuses to copy. Gradient: g back.
 
     Saves: nothing.
@@ -35,14 +48,8 @@ class Reshape(View):
             )
         return out
 
-    def save(self, result: Any, x: Any) -> None:
-        self.params = (x.shape,)
 
-    def backward(self, grad: Any) -> Any:
-        return grad.reshape(self.params[0])
-
-
-class Squeeze(Reshape):
+class Squeeze(_Reshaped):
     """self without the axes `axes` of length 1. Gradient: g, reshaped.
 
     Saves: nothing.
@@ -53,7 +60,7 @@ class Squeeze(Reshape):
         return np.squeeze(x, axis=axes)
 
 
-class Unsqueeze(Reshape):
+class Unsqueeze(_Reshaped):
     """self with an axis of length 1 at `axis`. Gradient: g, reshaped.
 
     Saves: nothing.
@@ -94,7 +101,7 @@ class Permute(View):
 
 
 class Expand(View):
-    """self repeated to `shape` without copying, by a stride of 0. Gradient: g, summed by the engine.
+    """self repeated to `shape` without copying, by a stride of 0. Gradient: g, summed back.
 
     Saves: nothing.
     """
@@ -105,8 +112,8 @@ class Expand(View):
             return np.broadcast_to(x, shape)
         except ValueError:
             raise RuntimeError(
-                f"Expand: a tensor of shape {x.shape} cannot be expanded to {tuple(shape)}: counted "
-                "from the last axis, lengths must be equal or 1"
+                f"Expand: a tensor of shape {x.shape} cannot be expanded to {tuple(shape)}: "
+                "counted from the last axis, lengths must be equal or 1"
             ) from None
 
     def backward(self, grad: Any) -> Any:

@@ -12,7 +12,7 @@ keeps books about them:
 """
 
 from .clock import Clock
-from .events import Direction, Event, Stream, recording
+from .events import Direction, Event, Stream, listening, recording
 from .guard import LOCK
 from .ledger import CATEGORIES, Allocation, Ledger
 from .out_of_memory import OutOfMemoryError, Owner
@@ -41,5 +41,6 @@ __all__ = [
     "Owner",
     "Profile",
     "Stream",
+    "listening",
     "recording",
 ]

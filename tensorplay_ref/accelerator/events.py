@@ -6,7 +6,7 @@ While nobody records, no event is made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -69,11 +69,11 @@ class Event:
 
 
 class _Recorder:
-    """One list that is being written to, and the devices it wants to hear of (None: all)."""
+    """Somebody who is told of events, and the devices it wants to hear of (None: all)."""
 
-    def __init__(self, sources: tuple[object, ...]) -> None:
+    def __init__(self, hear: Callable[[Event], None], sources: tuple[object, ...]) -> None:
+        self.hear = hear
         self.sources = sources or None
-        self.events: list[Event] = []
 
 
 # Whoever makes an event looks here first: while the list is empty, nothing is built.
@@ -93,7 +93,27 @@ def publish(source: object, event: Event) -> None:
     """Hand an event to every recorder that listens to its ledger; called with the lock held."""
     for recorder in RECORDERS:
         if recorder.sources is None or any(source is wanted for wanted in recorder.sources):
-            recorder.events.append(event)
+            recorder.hear(event)
+
+
+@contextmanager
+def listening(hear: Callable[[Event], None], *sources: object) -> Iterator[None]:
+    """Call `hear(event)` for the events of the given ledgers (none given: of all).
+
+    Contexts nest, and each hears everything that its own ledgers do, from any thread. `hear` is
+    called with the lock held: it may not allocate on a device, nor raise.
+    """
+    global _sequence
+    recorder = _Recorder(hear, sources)
+    with LOCK:
+        if not RECORDERS:
+            _sequence = 0
+        RECORDERS.append(recorder)
+    try:
+        yield
+    finally:
+        with LOCK:
+            RECORDERS.remove(recorder)
 
 
 @contextmanager
@@ -101,16 +121,7 @@ def recording(*sources: object) -> Iterator[list[Event]]:
     """Record the events of the given ledgers (none given: of every device and of the host).
 
     Yields the list, which grows while the context is open and stays readable afterwards.
-    Recordings nest, and each hears everything that its own ledgers do, from any thread.
     """
-    global _sequence
-    recorder = _Recorder(sources)
-    with LOCK:
-        if not RECORDERS:
-            _sequence = 0
-        RECORDERS.append(recorder)
-    try:
-        yield recorder.events
-    finally:
-        with LOCK:
-            RECORDERS.remove(recorder)
+    events: list[Event] = []
+    with listening(events.append, *sources):
+        yield events

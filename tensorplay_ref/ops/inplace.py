@@ -262,6 +262,8 @@ def write(operation: str, target: Any, out: Any) -> None:
         guard(storage)
     np.copyto(target._array, out, casting="unsafe")
     storage.version += 1
+    if watchers:
+        notify("write", None, operation=operation, target=target)
     accelerator = storage.device.accelerator
     if accelerator is not None:
         reads = [storage.allocation] if storage.allocation is not None else []

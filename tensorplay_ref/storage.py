@@ -65,7 +65,7 @@ class CountedStorage(Storage):
         OutOfMemoryError: the accelerator has not that much room; nothing was counted.
     """
 
-    __slots__ = ("_allocation", "_ledger", "_pinned")
+    __slots__ = ("_allocation", "_ledger", "_pinned", "_slots")
     _ledger: Accelerator | HostLedger
 
     def __init__(
@@ -81,6 +81,7 @@ class CountedStorage(Storage):
         self.buffer, self.device, self.version = buffer, device, 0
         ledger = device.accelerator
         self._pinned = pinned
+        self._slots = 0
         self._allocation: Allocation | None = None
         if ledger is None:
             self._ledger = HOST
@@ -106,11 +107,39 @@ class CountedStorage(Storage):
         if self._allocation is not None:
             self._ledger.relabel(self._allocation, category)
 
+    def count_slot(self, change: int) -> None:
+        """One saved slot more or less keeps these bytes alive.
+
+        While there is one, a temporary is called "saved for backward"; a parameter or a gradient
+        stays what it is.
+        """
+        self._slots += change
+        allocation = self._allocation
+        if allocation is None:
+            return
+        if self._slots and allocation.category == "temporaries":
+            self.relabel("saved for backward")
+        elif not self._slots and allocation.category == "saved for backward":
+            self.relabel("temporaries")
+
     def __del__(self) -> None:
         # The constructor may have been refused by the ledger, so there may be nothing to free.
         allocation = getattr(self, "_allocation", None)
         if allocation is not None:
             self._ledger.free(allocation)
+
+
+class SlotCount:
+    """Counts one saved slot of a storage in the ledger for as long as it lives."""
+
+    __slots__ = ("_storage",)
+
+    def __init__(self, storage: CountedStorage) -> None:
+        self._storage = storage
+        storage.count_slot(1)
+
+    def __del__(self) -> None:
+        self._storage.count_slot(-1)
 
 
 def host_storage(buffer: Array, device: Device = CPU) -> Storage:

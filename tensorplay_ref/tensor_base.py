@@ -148,6 +148,7 @@ class TensorBase:
             )
         if value:
             require_differentiable(self.dtype)
+            self._storage.relabel("parameters")
         self._requires_grad = bool(value)
 
     @property

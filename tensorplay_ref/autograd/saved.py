@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref as weak_reference
 
-from ..storage import Storage, new_storage
+from ..storage import CountedStorage, SlotCount, Storage, new_storage
 from ..tensor_base import TensorBase, detached, leaf_of, new_tensor
 from .grad_mode import grad_enabled
 from .observer import notify, watchers
@@ -80,8 +80,8 @@ def save(tensor: TensorBase, owner: Node | None, is_output: bool = False) -> Sav
         slot._value = tensor._array
         slot._storage = storage
         slot._form = type(tensor)
-        if type(storage) is not Storage:
-            storage.relabel("saved for backward")
+        if type(storage) is CountedStorage:
+            slot._counted = SlotCount(storage)
     return slot
 
 
@@ -105,6 +105,7 @@ class SavedTensor:
         "_leaf",
         "_output_nr",
         "_original",
+        "_counted",
         "__weakref__",
     )
     _value: Any  # the array, or what pack returned
@@ -118,6 +119,7 @@ class SavedTensor:
     _leaf: TensorBase | None
     _output_nr: int
     _original: Callable[[], TensorBase | None] | None  # None once released
+    _counted: SlotCount | None  # set on the accelerator only
 
     # -- packing ---------------------------------------------------------------------------------
     def _pack(self, tensor: TensorBase, pair: HookPair, owner: Node | None) -> None:
@@ -138,7 +140,7 @@ class SavedTensor:
                 f"{tensor.dtype} tensor of shape {tensor.shape} went from version {before} to "
                 f"{storage.version}); pack must return a new object, for example tensor.clone()"
             )
-        self._value, self._storage = packed, None
+        self._value, self._storage, self._counted = packed, None, None
         self._unpack_hook = pair.unpack
         self._form = (tensor.shape, tensor.dtype, tensor.device)
         if watchers:
@@ -271,7 +273,7 @@ class SavedTensor:
         if watchers and self._original is not None:
             notify("release", owner, slot=self)
         self._value = self._storage = self._unpack_hook = None
-        self._node = self._leaf = self._original = None
+        self._node = self._leaf = self._original = self._counted = None
 
     # -- in-place operations (ops/inplace.py) ------------------------------------------------------
     def copy_if_shared(self, storage: Storage) -> None:

@@ -20,7 +20,8 @@ from .handles import RemovableHandle
 from .methods.arithmetic import ArithmeticMethods
 from .methods.conversion import CastMethods, DeviceLike
 from .methods.elementwise import ElementwiseMethods
-from .methods.indexing import IndexingMethods, InPlaceMethods
+from .methods.in_place import InPlaceMethods
+from .methods.indexing import IndexingMethods
 from .methods.numpy_protocol import NumpyMethods
 from .methods.products import ProductMethods
 from .methods.reductions import ReductionMethods

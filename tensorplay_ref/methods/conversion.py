@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..device import CPU, Device, DeviceType, as_device
 from ..ops.move import ToDevice
+from ..ops.shape import Unbind
 from ..ops.unary import Cast, Clone
 from ..storage import Storage
 from ..tensor_base import TensorBase
@@ -104,7 +105,7 @@ class ConversionMethods(TensorBase):
     def __iter__(self) -> Iterator[Self]:
         if not self._array.ndim:
             raise TypeError("iteration over a tensor without axes")
-        return (self[index] for index in range(self._array.shape[0]))  # type: ignore[index]
+        return iter(Unbind.apply(self, range(self._array.shape[0]), 0))
 
     def __bool__(self) -> bool:
         if self._array.size != 1:

@@ -9,7 +9,18 @@ from typing import Any, Self, overload
 from ..ops.dims import axes_of, axis_of
 from ..ops.join import Contiguous, Flip, Repeat, Roll, Tril, Triu
 from ..ops.reduction import Sum
-from ..ops.shape import Diagonal, Expand, Permute, Reshape, Slice, Squeeze, Transpose, Unsqueeze
+from ..ops.shape import (
+    Diagonal,
+    Expand,
+    Permute,
+    Reshape,
+    Slice,
+    Split,
+    Squeeze,
+    Transpose,
+    Unbind,
+    Unsqueeze,
+)
 from ..tensor_base import TensorBase
 
 Dims = int | Sequence[int]
@@ -196,7 +207,8 @@ class ShapeMethods(TensorBase):
 
     def unbind(self, dim: int = 0) -> tuple[Self, ...]:
         """The parts along `dim` as a tuple, without that axis."""
-        return tuple(self.select(dim, index) for index in range(self.size(dim)))
+        axis = axis_of("unbind", dim, self.ndim)
+        return Unbind.apply(self, range(self.size(dim)), axis)
 
     def split(self, split_size: Dims, dim: int = 0) -> tuple[Self, ...]:
         """Parts along `dim` of one length (the last may be shorter), or of these lengths."""
@@ -210,11 +222,7 @@ class ShapeMethods(TensorBase):
             lengths = list(split_size)
             if sum(lengths) != total:
                 raise RuntimeError(f"split: lengths {lengths} do not add up to {total}")
-        parts, start = [], 0
-        for length in lengths:
-            parts.append(self.narrow(dim, start, length))
-            start += length
-        return tuple(parts)
+        return Split.apply(self, lengths, axis_of("split", dim, self.ndim))
 
     def chunk(self, chunks: int, dim: int = 0) -> tuple[Self, ...]:
         """At most `chunks` parts of equal length (the last may be shorter) along `dim`."""

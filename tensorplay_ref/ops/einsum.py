@@ -76,9 +76,7 @@ def _labels(equation: str, text: str, more: int, axes: int) -> Labels:
         raise RuntimeError(f"einsum: {text!r} in {equation!r} must be letters and at most one ...")
     if "..." not in text:
         if more and axes != len(letters):
-            raise RuntimeError(
-                f"einsum: {text!r} in {equation!r} has {len(letters)} letters, its operand {axes} axes"
-            )
+            raise RuntimeError(f"einsum: {text!r} in {equation!r} does not name all {axes} axes")
         return list(letters)
     if more < 0:
         raise RuntimeError(f"einsum: {text!r} in {equation!r} names more axes than there are")

@@ -187,25 +187,30 @@ class View(Operation):
         tensor, params = args[0], args[1:]
         if not isinstance(tensor, TensorBase):
             common_device(cls, (tensor,))
+        if tensor._view is not None:
+            follow_base(tensor)
+        result = cls.look(tensor, params)
+        if tensor._requires_grad and grad_enabled.get():
+            record(cls, result, (tensor,), params)
+        return result
+
+    @classmethod
+    def look(cls, tensor: TensorBase, params: tuple[Any, ...]) -> TensorBase:
+        """The view before it is recorded; a copy where `forward` had to make one."""
         array = tensor._array
         out = cls.forward(array, *params)
         if out.size and not np.may_share_memory(array, out):
-            result = make_result(cls, (tensor,), out, tensor._storage.device)
-        else:
-            result = new_tensor(type(tensor), out, tensor._storage)
-            if out.dtype.kind in "fc":
-                memory = tensor._view
-                step = ((cls, params),)
-                if memory is None:
-                    result._view = ViewOf(tensor, step, tensor._node, not grad_enabled.get())
-                else:
-                    follow_base(tensor)
-                    unrecorded = memory.made_without_grad or not grad_enabled.get()
-                    result._view = ViewOf(
-                        memory.base, memory.steps + step, memory.base_node, unrecorded
-                    )
-        if tensor._requires_grad and grad_enabled.get():
-            record(cls, result, (tensor,), params)
+            return make_result(cls, (tensor,), out, tensor._storage.device)
+        result = new_tensor(type(tensor), out, tensor._storage)
+        if out.dtype.kind in "fc":
+            memory = tensor._view
+            step = ((cls, params),)
+            if memory is None:
+                result._view = ViewOf(tensor, step, tensor._node, not grad_enabled.get())
+            else:
+                unrecorded = memory.made_without_grad or not grad_enabled.get()
+                steps = memory.steps + step
+                result._view = ViewOf(memory.base, steps, memory.base_node, unrecorded)
         return result
 
     @classmethod

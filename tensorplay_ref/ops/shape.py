@@ -6,11 +6,15 @@ unless NumPy has to copy (a reshape of what is not contiguous, say).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from .operation import Operation, View
+from ..autograd.node import connect
+from ..autograd.observer import notify, watchers
+from .join import Cat, Stack
+from .operation import Operation, View, recording
 
 
 class _Reshaped(View):
@@ -152,6 +156,72 @@ class SliceBackward(Operation):
 
     def backward(self, grad: Any) -> Any:
         return Slice.apply(grad, self.params[0])
+
+
+class Split(View):
+    """Split.apply(self, lengths, dim): parts one after the other along `dim`, as a tuple of views.
+
+    One node with a result for each part. Gradient: the parts' gradients joined, zeros where none.
+    Saves: nothing.
+    """
+
+    __slots__ = ("results",)
+    results: list[tuple[Any, ...]]
+
+    @staticmethod
+    def keys(lengths: Any, dim: int) -> Iterator[tuple[Any, ...]]:
+        """The key of each part."""
+        start = 0
+        for length in lengths:
+            yield (*(slice(None),) * dim, slice(start, start + length))
+            start += length
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        tensor, lengths, dim = args
+        needed = recording((tensor,))
+        parts = tuple(Slice.look(tensor, (key,)) for key in cls.keys(lengths, dim))
+        if needed:
+            node = cls()
+            connect(node, (tensor,))
+            node.params, node.shape = (dim,), None
+            node.results = [(part.shape, part.dtype, part.device) for part in parts]
+            for number, part in enumerate(parts):
+                part._node, part._output_nr, part._requires_grad = node, number, True
+            if watchers:
+                notify("record", node, result=parts[0], inputs=(tensor,))
+        return parts
+
+    def backward(self, *grads: Any) -> Any:
+        given = next(grad for grad in grads if grad is not None)
+        parts = [
+            given.new_zeros(shape) if grad is None else grad
+            for grad, (shape, *_) in zip(grads, self.results, strict=True)
+        ]
+        return self.join(parts, *self.params)
+
+    @staticmethod
+    def join(parts: list[Any], dim: int) -> Any:
+        """The tensor whose parts these are."""
+        return Cat.apply(parts, dim)
+
+
+class Unbind(Split):
+    """Unbind.apply(self, positions, dim): the part at each position along `dim`, without that axis.
+
+    One node with a result for each part. Gradient: the parts' gradients stacked, zeros where none.
+    Saves: nothing.
+    """
+
+    @staticmethod
+    def keys(positions: Any, dim: int) -> Iterator[tuple[Any, ...]]:
+        """The key of each part."""
+        return ((*(slice(None),) * dim, position) for position in positions)
+
+    @staticmethod
+    def join(parts: list[Any], dim: int) -> Any:
+        """The tensor whose parts these are."""
+        return Stack.apply(parts, dim)
 
 
 class Diagonal(View):

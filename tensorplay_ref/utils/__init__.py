@@ -1,4 +1,4 @@
-"""Tools built on the saved-tensor hooks: `checkpoint` computes a region again instead of saving it."""
+"""Tools built on saved-tensor hooks: `checkpoint` computes a region again instead of saving it."""
 
 from . import checkpoint
 

@@ -12,7 +12,7 @@ from ..autograd.node import Node
 from ..autograd.packing import operation_name, packing_operation
 from ..autograd.saved import SavedTensor
 from ..device import Device
-from ..storage import Storage
+from ..storage import CountedStorage, SlotCount, Storage
 from ..tensor_base import TensorBase, detached
 
 
@@ -80,6 +80,18 @@ def _nobody() -> None:
     return None
 
 
+class Collected:
+    """A tensor of the second run that waits for its reader."""
+
+    __slots__ = ("tensor", "_counted")
+
+    def __init__(self, tensor: TensorBase) -> None:
+        self.tensor = tensor
+        # On the accelerator the ledger calls it "saved for backward" while it waits.
+        storage = tensor._storage
+        self._counted = SlotCount(storage) if isinstance(storage, CountedStorage) else None
+
+
 class RegionLike(Protocol):
     """What a second run needs to know of its region."""
 
@@ -100,7 +112,7 @@ class Recomputation:
     def __init__(self, region: RegionLike, wanted: set[int]) -> None:
         self._region = region
         self._wanted = wanted
-        self._values: dict[int, TensorBase] = {}
+        self._values: dict[int, Collected] = {}
         self._count = 0
         # Kept, because the function may catch what a hook raises.
         self._error: RuntimeError | None = None
@@ -122,10 +134,7 @@ class Recomputation:
             self._error = error
             raise
         if index in self._wanted:
-            allocation = value._storage.allocation
-            if allocation is not None and allocation.category == "temporaries":
-                value._storage.relabel("saved for backward")
-            self._values[index] = value
+            self._values[index] = Collected(value)
             if self._region.early_stop and len(self._values) == len(self._wanted):
                 raise StopRecomputation
         return value
@@ -160,7 +169,7 @@ class Recomputation:
             )
         record.check_version(tensor)
 
-    def finish(self) -> dict[int, TensorBase]:
+    def finish(self) -> dict[int, Collected]:
         """The collected tensors.
 
         Errors: CheckpointError when not all have come, or what was found wrong before.

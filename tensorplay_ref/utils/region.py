@@ -16,7 +16,7 @@ from ..autograd.saved import SavedTensor, hook_stack, save
 from ..random import get_rng_state, set_rng_state
 from ..tensor_base import TensorBase, detached
 from ..transfer import copy_to
-from .recomputation import Record, Recomputation, StopRecomputation
+from .recomputation import Collected, Recomputation, Record, StopRecomputation
 from .selective import selection
 
 
@@ -68,7 +68,7 @@ class Region:
         self._outer_selection = selection.get()
         self._rng_state = get_rng_state() if preserve_rng_state else None
         # Collected and not yet handed out, for each backward that is under way.
-        self._collected: WeakKeyDictionary[Walk, dict[int, TensorBase]] = WeakKeyDictionary()
+        self._collected: WeakKeyDictionary[Walk, dict[int, Collected]] = WeakKeyDictionary()
         owner = Checkpoint()
         connect(owner, ())
         self._arguments = replaced((args, kwargs), TensorBase, lambda each: save(each, owner))
@@ -106,16 +106,16 @@ class Region:
         """
         walk = current_walk.get()
         if walk is None:
-            return self._run_again({index})[index]
+            return self._run_again({index})[index].tensor
         collected = self._collected.get(walk)
         if collected is None:
             waiting = {i for i, record in enumerate(self.records) if record.awaited()}
             collected = self._collected[walk] = self._run_again(waiting | {index})
         elif index not in collected:
-            return self._run_again({index})[index]
-        return collected.pop(index)
+            return self._run_again({index})[index].tensor
+        return collected.pop(index).tensor
 
-    def _run_again(self, wanted: set[int]) -> dict[int, TensorBase]:
+    def _run_again(self, wanted: set[int]) -> dict[int, Collected]:
         args, kwargs = replaced(self._arguments, SavedTensor, _fresh_leaf)
         run = Recomputation(self, wanted)
         with (

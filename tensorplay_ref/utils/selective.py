@@ -108,15 +108,14 @@ def create_selective_checkpoint_contexts(
     Errors: TypeError for another argument; ValueError for a member that is no operation.
     Source: `torch.utils.checkpoint.create_selective_checkpoint_contexts`.
     """
+    policy: Policy
     if isinstance(policy_fn_or_list, (list, tuple, set, frozenset)):
         names = frozenset(_name_of(member) for member in policy_fn_or_list)
 
-        def policy(
-            context: SelectiveCheckpointContext, operation: str, tensor: TensorBase
-        ) -> CheckpointPolicy:
-            if operation in names:
-                return CheckpointPolicy.MUST_SAVE
-            return CheckpointPolicy.PREFER_RECOMPUTE
+        def save_those(context: Any, operation: str, tensor: TensorBase) -> bool:
+            return operation in names
+
+        policy = save_those
 
     elif callable(policy_fn_or_list) and not isinstance(policy_fn_or_list, type):
         policy = policy_fn_or_list

@@ -1,0 +1,172 @@
+"""Policy: the base of the ready pack/unpack pairs, and what all of them have in common."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from ..autograd.graph import saved_tensor_hooks
+from ..autograd.packing import packing_operation
+from ..storage import CountedStorage, SlotCount, Storage
+from ..tensor_base import TensorBase, detached
+
+
+class Packed(NamedTuple):
+    """What a policy packs: tensors, and plain values that unpacking needs beside them."""
+
+    parts: tuple[Any, ...]
+    note: Any
+
+
+class Kept:
+    """A tensor that a policy left as it is, protected like a tensor saved without hooks."""
+
+    __slots__ = ("tensor", "version", "_counted")
+
+    def __init__(self, tensor: TensorBase) -> None:
+        # An alias has no history, so a result that is kept does not keep its own node.
+        self.tensor = detached(tensor)
+        self.version = tensor._version
+        storage = tensor._storage
+        self._counted = SlotCount(storage) if isinstance(storage, CountedStorage) else None
+
+    def value(self) -> TensorBase:
+        """The tensor. Errors: RuntimeError when it was changed in place since it was packed."""
+        if self.tensor._version != self.version:
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an "
+                f"inplace operation: {self.tensor.dtype} tensor of shape {self.tensor.shape}, kept "
+                f"as it is by a saving policy, is at version {self.tensor._version}; expected "
+                f"version {self.version} instead."
+            )
+        return self.tensor
+
+
+class Shared:
+    """One packed object for all slots that save the same values."""
+
+    __slots__ = ("packed", "__weakref__")
+
+    def __init__(self, packed: Any) -> None:
+        self.packed = packed
+
+
+class Policy(saved_tensor_hooks):
+    """A pair of saved-tensor hooks that makes saved tensors smaller, or keeps them elsewhere.
+
+    A subclass defines `pack`, which returns the tensor itself to leave it as it is, and `unpack`.
+    Like every pair of hooks it can be entered again, nested, shared by threads, and used as a
+    decorator.
+
+    Args:
+        min_bytes: smaller tensors are left as they are.
+        skip_leaves: leave parameters (leaves that require a gradient, and views of them) as they
+            are: they stay in memory anyway.
+        deduplicate: pack the same values once when several slots save them, such as the result of
+            relu, which relu's backward and the next layer's read.
+    """
+
+    # Whether `pack` treats the same tensor differently for different operations.
+    by_operation = False
+
+    def __init__(
+        self, *, min_bytes: int = 0, skip_leaves: bool = True, deduplicate: bool = True
+    ) -> None:
+        self.min_bytes = min_bytes
+        self.skip_leaves = skip_leaves
+        self.deduplicate = deduplicate
+        # Keyed by the storage itself, weakly: neither its id nor its address, which a later tensor
+        # may get. Then by what tells apart the views of one storage and its states in time.
+        self._shared: WeakKeyDictionary[Storage, WeakValueDictionary[Any, Shared]] = (
+            WeakKeyDictionary()
+        )
+        self._lock = threading.Lock()
+
+    def pack(self, tensor: TensorBase) -> Any:
+        """What to keep in place of the tensor; the tensor itself to leave it as it is."""
+        raise NotImplementedError
+
+    def unpack(self, packed: Any) -> TensorBase:
+        """The tensor from what `pack` returned."""
+        raise NotImplementedError
+
+    def packed(self, tensor: TensorBase) -> Any:
+        """`pack`, after the options that all policies have."""
+        if tensor.nbytes < self.min_bytes or (self.skip_leaves and is_parameter(tensor)):
+            return tensor
+        if not self.deduplicate:
+            return self.pack(tensor)
+        array = tensor._array
+        key: tuple[Any, ...] = (
+            tensor._version,
+            array.__array_interface__["data"][0],
+            array.shape,
+            array.strides,
+            array.dtype,
+        )
+        if self.by_operation:
+            key += (packing_operation(),)
+        with self._lock:
+            views = self._shared.setdefault(tensor._storage, WeakValueDictionary())
+            shared = views.get(key)
+        if shared is None:
+            packed = self.pack(tensor)
+            if packed is tensor:
+                return tensor
+            shared = Shared(packed)
+            with self._lock:
+                views[key] = shared
+        return shared
+
+    def unpacked(self, packed: Any) -> TensorBase:
+        """The tensor from what `packed` returned, if that was another object."""
+        return self.unpack(packed.packed if type(packed) is Shared else packed)
+
+    # Methods instead of the base's attributes: a bound method kept by its own object would be a
+    # cycle, and what the policy holds would wait for the garbage collector.
+    def pack_hook(self, tensor: TensorBase) -> Any:
+        """The pack hook of the pair."""
+        packed = self.packed(tensor)
+        return Kept(tensor) if packed is tensor else packed
+
+    def unpack_hook(self, packed: Any) -> TensorBase:
+        """The unpack hook of the pair."""
+        return packed.value() if type(packed) is Kept else self.unpacked(packed)
+
+
+def is_parameter(tensor: TensorBase) -> bool:
+    """Whether the tensor is a leaf that requires a gradient, or a view of one."""
+    base = tensor if tensor._view is None else tensor._view.base
+    return base._requires_grad and base._node is None
+
+
+def check_pair(name: str, pair: Any) -> None:
+    """Refuse what is no pair of hooks. Errors: TypeError naming the argument."""
+    for hook in ("pack_hook", "unpack_hook"):
+        if not callable(getattr(pair, hook, None)):
+            raise TypeError(
+                f"{name} must be a saving policy or another saved_tensor_hooks object; "
+                f"found {type(pair).__name__}"
+            )
+
+
+class Foreign(NamedTuple):
+    """What a pair that is no Policy packed; its own unpack reverses it."""
+
+    packed: Any
+
+
+def pack_with(pair: Any, tensor: TensorBase) -> Any:
+    """Pack with a policy or any other pair; the tensor itself when a policy left it as it is."""
+    if isinstance(pair, Policy):
+        return pair.packed(tensor)
+    return Foreign(pair.pack_hook(tensor))
+
+
+def unpack_with(pair: Any, packed: Any) -> TensorBase:
+    """The tensor from what `pack_with` returned, if that was another object."""
+    if isinstance(pair, Policy):
+        return pair.unpacked(packed)
+    tensor: TensorBase = pair.unpack_hook(packed.packed)
+    return tensor

@@ -1,0 +1,112 @@
+"""quantize: keep saved tensors as small integers with a scale for each row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..tensor_base import TensorBase
+from .placement import Layout, computed, dense, restored
+from .policy import Packed, Policy
+
+Array = NDArray[Any]
+
+
+class quantize(Policy):
+    """Keep floating tensors as integers of 8 or 4 bits, with one scale for each row.
+
+    Contract: bounded error. The step of a row is its largest magnitude divided by 127 (8 bits) or
+    7 (4 bits); each element comes back within half a step, or within one step where rounding would
+    make zero of it: a non-zero element never becomes zero and never changes its sign. So the mask
+    that relu's backward reads off its result is exact; without that, relu's gradients are wrong by
+    15 to 19 percent. Zero stays zero. Left as they are: tensors with an infinity or NaN, or with a
+    row so small that its step is no normal number; integers, booleans, complex numbers; and what
+    would not become smaller.
+
+    Args:
+        bits: 8 or 4; two elements of 4 bits share a byte.
+        axis: a row runs along this axis and has one scale; None, and any axis that a tensor does
+            not have, means one scale for the tensor.
+        options: see `Policy`.
+
+    Saves: the integers and the scales, on the same device.
+
+    Errors: ValueError for another number of bits; TypeError for an axis that is no int.
+    """
+
+    def __init__(self, bits: int = 8, axis: int | None = -1, **options: Any) -> None:
+        super().__init__(**options)
+        if bits not in (4, 8):
+            raise ValueError(f"quantize: bits must be 8 or 4, found {bits!r}")
+        if axis is not None and not isinstance(axis, int):
+            raise TypeError(f"quantize: axis must be an int or None, found {axis!r}")
+        self._half_bytes = bits == 4
+        self._levels = 7 if bits == 4 else 127
+        self._axis = axis
+
+    def pack(self, tensor: TensorBase) -> Any:
+        """The codes, the scales, and the layout."""
+        array = tensor._array
+        if array.dtype.kind != "f" or not array.size:
+            return tensor
+        axis = self._axis
+        if axis is not None and not -array.ndim <= axis < array.ndim:
+            axis = None
+        values = array.astype(np.float32) if array.dtype == np.float16 else array
+        largest = np.maximum(
+            values.max(axis=axis, keepdims=True), -values.min(axis=axis, keepdims=True)
+        )
+        scale = largest / values.dtype.type(self._levels)
+        codes_nbytes = (array.size + 1) // 2 if self._half_bytes else array.size
+        too_large = codes_nbytes + scale.nbytes >= array.nbytes
+        subnormal = (scale < _smallest_normal(values)) & (largest != 0)
+        if too_large or not np.isfinite(scale).all() or subnormal.any():
+            return tensor
+        codes, layout = dense(_codes(values, scale))
+        if self._half_bytes:
+            codes = _pairs(codes.reshape(-1))
+        note = Layout(layout.shape, array.dtype, layout.axes)
+        parts = (computed(codes, tensor, "quantize"), computed(scale, tensor, "quantize"))
+        return Packed(parts, note)
+
+    def unpack(self, packed: Packed) -> TensorBase:
+        """The codes times their scales, in the original dtype."""
+        (codes, scale), layout = packed
+        elements = codes._array
+        if self._half_bytes:
+            elements = _unpaired(elements, int(np.prod(layout.shape, dtype=np.int64)))
+        steps = restored(elements, layout)
+        array = np.multiply(steps, scale._array, dtype=scale.dtype).astype(layout.dtype, copy=False)
+        return computed(array, codes, "quantize")
+
+
+def _smallest_normal(values: Array) -> float:
+    return float(np.finfo(values.dtype.type).smallest_normal)
+
+
+def _codes(values: Array, scale: Array) -> Array:
+    """The nearest multiples of the scale, as int8; the nearest but zero for what is not zero."""
+    steps = values * np.reciprocal(np.where(scale == 0, scale.dtype.type(1), scale))
+    np.rint(steps, out=steps)
+    if np.count_nonzero(steps) != np.count_nonzero(values):
+        lost = (steps == 0) & (values != 0)
+        steps[lost] = np.copysign(1, values[lost])
+    return steps.astype(np.int8)
+
+
+def _pairs(codes: Array) -> Array:
+    """Two codes from -7 to 7 in each byte."""
+    shifted = np.zeros(codes.size + codes.size % 2, np.uint8)
+    np.add(codes, 8, out=shifted[: codes.size], casting="unsafe")
+    paired: Array = shifted[0::2] | (shifted[1::2] << 4)
+    return paired
+
+
+def _unpaired(pairs: Array, count: int) -> Array:
+    codes = np.empty(2 * pairs.size, np.int8)
+    codes[0::2] = pairs & 15
+    codes[1::2] = pairs >> 4
+    codes -= 8
+    return codes[:count]

@@ -51,8 +51,9 @@ class Sum(Reduction):
 
     @staticmethod
     def forward(x: Any, axes: Any, keepdim: bool = False) -> Any:
-        out = total(x, axes, keepdim)
-        return out.astype(x.dtype) if x.itemsize == 2 and x.dtype.kind == "f" else out
+        with np.errstate(all="ignore"):
+            out = total(x, axes, keepdim)
+            return out.astype(x.dtype) if x.itemsize == 2 and x.dtype.kind == "f" else out
 
     def save(self, result: Any, x: Any) -> None:
         self.params = (self.params[0], x._array.shape)
@@ -75,8 +76,8 @@ class Mean(Sum):
     @staticmethod
     def forward(x: Any, axes: Any, keepdim: bool = False) -> Any:
         require_floating("mean", x)
-        out = total(x, axes, keepdim)
         with np.errstate(all="ignore"):
+            out = total(x, axes, keepdim)
             return (out / out.dtype.type(count(x.shape, axes))).astype(x.dtype, copy=False)
 
     def backward(self, grad: Any) -> Any:

@@ -175,14 +175,15 @@ class Abs(Operation):
 
 
 class Sign(Operation):
-    """-1, 0 or 1; keeps integers and booleans. Gradient: 0.
+    """-1, 0 or 1, and 0 for NaN; keeps integers and booleans. Gradient: 0.
 
     Saves: nothing.
     """
 
     @staticmethod
     def forward(x: Any) -> Any:
-        return x.copy() if x.dtype.kind == "b" else np.sign(x)
+        out = np.greater(x, 0).astype(x.dtype)
+        return out if x.dtype.kind in "bu" else np.subtract(out, np.less(x, 0), dtype=x.dtype)
 
     def backward(self, grad: Any) -> Any:
         return zeros(grad)
@@ -196,7 +197,7 @@ class Clone(Operation):
 
     @staticmethod
     def forward(x: Any) -> Any:
-        return x.copy(order="K")
+        return x.copy(order="C" if 0 in x.strides else "K")
 
     def backward(self, grad: Any) -> Any:
         return grad

@@ -71,7 +71,11 @@ def derivatives(
 
 
 def _dense(gradient: Any, array: Any) -> np.ndarray:
-    return np.zeros(np.shape(array)) if gradient is None else gradient.detach().numpy()
+    if gradient is None:
+        return np.zeros(np.shape(array))
+    # PyTorch has tensors of zeros without memory, which it shows only when forced to.
+    force = {} if isinstance(gradient, tp.Tensor) else {"force": True}
+    return gradient.detach().numpy(**force)
 
 
 def central_differences(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..device import CPU
-from ..storage import new_storage
+from ..storage import Array, host_storage, new_storage
 from ..tensor_base import new_tensor
 from .mutation import before_write
 from .node import AccumulateGrad
@@ -32,8 +32,25 @@ def fitted(grad: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
             raise RuntimeError(
                 f"got a gradient of shape {grad.shape} for a tensor of shape {shape}"
             )
-        grad = grad.sum_to_size(*shape)
+        if grad._requires_grad or grad._storage.device is not CPU:
+            grad = grad.sum_to_size(*shape)
+        else:
+            # The same without a node and an operation: every bias takes this way in every step.
+            array = summed(grad._array, shape)
+            grad = new_tensor(type(grad), array, host_storage(array))
     return grad if grad.dtype == dtype else grad.to(dtype)
+
+
+def summed(array: Array, shape: tuple[int, ...]) -> Array:
+    """A new array of `shape`: summed over the axes along which `shape` was broadcast."""
+    leading = array.ndim - len(shape)
+    repeated = [
+        leading + axis
+        for axis, length in enumerate(shape)
+        if length == 1 and array.shape[leading + axis] != 1
+    ]
+    total = array.sum(axis=(*range(leading), *repeated), keepdims=True)
+    return np.asarray(total).reshape(shape)
 
 
 def broadcasts_to(shape: tuple[int, ...], wider: tuple[int, ...]) -> bool:

@@ -43,19 +43,25 @@ class Operation(Node):
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Compute on the tensors among `args` and record the operation if a gradient is needed."""
-        if cls.arity is None:
-            tensors, params = tuple(args[0]), args[1:]
+        arity = cls.arity
+        if arity == 1 and isinstance(args[0], TensorBase):
+            tensors, params = args[:1], args[1:]
+            device = args[0]._storage.device
+            out = cls.forward(args[0]._array, *params)
         else:
-            tensors, params = args[: cls.arity], args[cls.arity :]
-        device = common_device(cls, tensors)
-        arrays = [tensor._array for tensor in tensors]
-        out = cls.forward(arrays, *params) if cls.arity is None else cls.forward(*arrays, *params)
+            if arity is None:
+                tensors, params = tuple(args[0]), args[1:]
+            else:
+                tensors, params = args[:arity], args[arity:]
+            device = common_device(cls, tensors)
+            arrays = [tensor._array for tensor in tensors]
+            out = cls.forward(arrays, *params) if arity is None else cls.forward(*arrays, *params)
         more: tuple[Any, ...] = ()
         if cls.extra:
             out, *rest = out
             more = tuple(rest)
         result = make_result(cls, tensors, out, device)
-        if recording(tensors) and result.dtype.kind in "fc":
+        if recording(tensors) and result._array.dtype.kind in "fc":
             record(cls, result, tensors, params, more)
         return result
 
@@ -118,7 +124,9 @@ def make_result(
     cls: type[Operation], tensors: tuple[Any, ...], out: Any, device: Device
 ) -> TensorBase:
     """A tensor over a fresh array, of the class of the first tensor input, counted on `device`."""
-    kind = next(type(t) for t in tensors if isinstance(t, TensorBase))
+    kind = type(tensors[0])
+    if not issubclass(kind, TensorBase):
+        kind = next(type(t) for t in tensors if isinstance(t, TensorBase))
     array = np.asarray(out)
     if device is CPU:
         return new_tensor(kind, array, host_storage(array, device))

@@ -1,4 +1,4 @@
-"""Cases that are spelled alike in the package and in PyTorch: the library is their first argument."""
+"""Cases spelled alike in the package and in PyTorch: the library is their first argument."""
 
 from __future__ import annotations
 

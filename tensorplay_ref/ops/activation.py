@@ -41,7 +41,7 @@ class Sigmoid(Operation):
 class Relu(Operation):
     """The larger of self and 0; keeps integers. Gradient: g where result > 0, else 0.
 
-    Saves: result, whose sign tells where self was positive.
+    Saves: result. Its sign tells where self was positive.
     """
 
     saves = ("result",)

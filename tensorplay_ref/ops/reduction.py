@@ -46,7 +46,7 @@ class Sum(Reduction):
 
     Gradient: g, expanded without a copy.
 
-    Saves: nothing; the shape of self is kept.
+    Saves: nothing but a shape.
     """
 
     @staticmethod
@@ -68,7 +68,7 @@ class Mean(Sum):
 
     Gradient: g / count.
 
-    Saves: nothing; the shape of self is kept.
+    Saves: nothing but a shape.
 
     Errors: RuntimeError for integers and booleans.
     """

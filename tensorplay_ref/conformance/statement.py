@@ -42,13 +42,15 @@ class Difference:
     """An implementation is known to do something else than a statement says.
 
     ``instead`` says what it does, in one line. ``shows`` is a part of what a run of the statement
-    reports there: a run that fails in another way is not this difference.
+    reports there: a run that fails in another way is not this difference. ``sometimes`` is for
+    races, which show in some runs only: then a run that agrees does not refute the record.
     """
 
     implementation: str
     version: str
     instead: str
     shows: str
+    sometimes: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,9 +120,12 @@ def torch_2_13(instead: str, *, shows: str) -> Callable[[Check], Check]:
     return _recorded(Difference("torch", RECORDED_VERSIONS["torch"], instead, shows))
 
 
-def tensorplay_1_0(instead: str, *, shows: str) -> Callable[[Check], Check]:
+def tensorplay_1_0(
+    instead: str, *, shows: str, sometimes: bool = False
+) -> Callable[[Check], Check]:
     """Record what TensorPlay does instead of the decorated statement."""
-    return _recorded(Difference("tensorplay", RECORDED_VERSIONS["tensorplay"], instead, shows))
+    version = RECORDED_VERSIONS["tensorplay"]
+    return _recorded(Difference("tensorplay", version, instead, shows, sometimes))
 
 
 def torch_lacks(name: str) -> Callable[[Check], Check]:

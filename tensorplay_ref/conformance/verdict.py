@@ -28,8 +28,8 @@ class Verdict:
 def judge(statement: Statement, implementation: str, outcome: Outcome) -> Verdict:
     """Whether an outcome is what the records say.
 
-    A recorded difference must still show: an implementation that has come to agree is a failure of
-    the record. An implementation without any records may lack names, the reference may not.
+    A recorded difference must still show (unless it is a race, which shows now and then): an
+    implementation that has come to agree is a failure of the record. An implementation without any records may lack names, the reference may not.
     """
     known = statement.known_about(implementation)
     if outcome.status == "no accelerator" and implementation != REFERENCE:
@@ -37,6 +37,8 @@ def judge(statement: Statement, implementation: str, outcome: Outcome) -> Verdic
     if outcome.status == "agreed":
         if known is None:
             return Verdict("agreed")
+        if isinstance(known, Difference) and known.sometimes:
+            return Verdict("differs", known.instead)
         recorded = known.instead if isinstance(known, Difference) else f"lacks {known.name}"
         return Verdict("FAILS", f"agrees now, remove the record: {recorded}")
     if outcome.status == "absent":

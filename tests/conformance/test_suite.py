@@ -29,6 +29,7 @@ from tensorplay_ref.conformance.__main__ import main
 STATEMENTS = suite()
 SIMPLE = STATEMENTS["a_device_prints_as_its_name"]
 DIFFERENCE = Difference("torch", "2.13", "does otherwise", shows="found 2")
+RACE = Difference("torch", "2.13", "does otherwise now and then", shows="found 2", sometimes=True)
 ABSENCE = Absence("tensorplay", "1.0.0", "graph.name")
 
 
@@ -68,6 +69,9 @@ def test_every_record_speaks_of_the_measured_version_and_shows_something() -> No
         ((DIFFERENCE,), "torch", Outcome("disagreed", "expected 1, found 3"), "FAILS"),
         ((DIFFERENCE,), "torch", Outcome("agreed"), "FAILS"),
         ((DIFFERENCE,), "torch", Outcome("absent", "name"), "FAILS"),
+        ((RACE,), "torch", Outcome("agreed"), "differs"),
+        ((RACE,), "torch", Outcome("disagreed", "expected 1, found 2"), "differs"),
+        ((RACE,), "torch", Outcome("disagreed", "expected 1, found 3"), "FAILS"),
         ((DIFFERENCE,), REFERENCE, Outcome("disagreed", "expected 1, found 2"), "FAILS"),
         ((DIFFERENCE,), "tensorplay", Outcome("disagreed", "expected 1, found 2"), "FAILS"),
         ((), "torch", Outcome("died", "the process died with status -11"), "FAILS"),

@@ -120,7 +120,7 @@ def a_node_has_metadata(api: Api) -> None:
 @statement(TOPIC, "beside the seed")
 def a_gradient_edge_names_node_and_number(api: Api) -> None:
     """get_gradient_edge(y) holds the node of y and which of its results y is."""
-    _, second = api.leaf([2.0, 3.0]).split(1)
+    _, second = api.function(lambda ctx, x: (x * 2.0, x * 3.0)).apply(api.leaf([2.0]))
     edge = api.graph.get_gradient_edge(second)
     true(edge.node is second.grad_fn, "another node")
     same(edge.output_nr, 1, "output_nr")

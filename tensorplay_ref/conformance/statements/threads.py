@@ -194,6 +194,7 @@ def a_graph_can_be_walked_in_another_thread(api: Api) -> None:
     equal(api, x.grad, [6.0])
 
 
+@tensorplay_1_0("loses a gradient in some runs", shows="expected [80., 80.]", sometimes=True)
 @statement(TOPIC, "engine")
 def backwards_over_a_shared_leaf_add_up(api: Api) -> None:
     """Eight threads that differentiate graphs of their own over one leaf add up their gradients."""
@@ -207,6 +208,7 @@ def backwards_over_a_shared_leaf_add_up(api: Api) -> None:
     equal(api, x.grad, [80.0, 80.0])
 
 
+@tensorplay_1_0("loses a gradient in some runs", shows="expected [16.]", sometimes=True)
 @statement(TOPIC, "engine")
 def backwards_over_one_retained_graph_add_up(api: Api) -> None:
     """Eight threads that walk one retained graph of x**2 at 1 add up to 16."""

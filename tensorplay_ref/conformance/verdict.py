@@ -29,7 +29,8 @@ def judge(statement: Statement, implementation: str, outcome: Outcome) -> Verdic
     """Whether an outcome is what the records say.
 
     A recorded difference must still show (unless it is a race, which shows now and then): an
-    implementation that has come to agree is a failure of the record. An implementation without any records may lack names, the reference may not.
+    implementation that has come to agree is a failure of the record. An implementation without any
+    records may lack names, the reference may not.
     """
     known = statement.known_about(implementation)
     if outcome.status == "no accelerator" and implementation != REFERENCE:

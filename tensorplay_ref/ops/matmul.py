@@ -24,14 +24,14 @@ class Matmul(Operation):
 
     @staticmethod
     def forward(a: Any, b: Any) -> Any:
-        if a.dtype is not b.dtype:
-            a, b = promoted(a, b)
         try:
+            if a.dtype is not b.dtype:
+                a, b = promoted(a, b)
             if a.ndim > 2 and b.ndim == 2 and a.flags.c_contiguous and a.size:
                 # One product of all rows is much faster than one for each matrix of the batch.
                 return (a.reshape(-1, a.shape[-1]) @ b).reshape(*a.shape[:-1], b.shape[1])
             return np.matmul(a, b)
-        except ValueError:
+        except (ValueError, AttributeError):  # an attribute that a number does not have
             raise RuntimeError(
                 f"Matmul: shapes {np.shape(a)} and {np.shape(b)} do not fit: the last axis of the "
                 "first must be as long as the last but one of the second (its only one, if it is a "

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from ..device import CPU, Device
-from ..tensor_base import TensorBase
+from ..tensor_base import TensorBase, detached
 from ..transfer import copy_to
 from .multi_grad import register_multi_grad_hook
 from .mutation import allow_mutation_on_saved_tensors
@@ -157,8 +157,11 @@ class save_on_cpu(saved_tensor_hooks):
 
         def pack(tensor: TensorBase) -> OnHost:
             device = tensor.device
-            host = tensor
-            if device is not CPU:
+            if device is CPU:
+                # An alias, because the tensor itself may be written in place by one of its users,
+                # and would then hold the graph that holds it.
+                host = detached(tensor)
+            else:
                 host = copy_to(
                     tensor,
                     CPU,

@@ -36,7 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results: dict[str, dict[str, Verdict]] = {}
     for implementation in dict.fromkeys([REFERENCE, *options.against, *options.module]):
         try:
-            results[implementation] = _run(implementation, chosen, options.limit)
+            with Isolated(implementation, options.limit) as isolated:
+                title = f"{implementation} {isolated.version}".strip()
+                results[title] = _run(isolated, chosen)
         except CannotImport as error:
             print(error, file=sys.stderr)
             return 2
@@ -77,18 +79,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(implementation: str, chosen: Mapping[str, Statement], limit: float) -> dict[str, Verdict]:
-    verdicts = {}
-    with Isolated(implementation, limit) as isolated:
-        if not recorded_version(implementation, isolated.version):
-            print(
-                f"{implementation} {isolated.version} is installed, but the differences were "
-                f"recorded on {RECORDED_VERSIONS[implementation]}",
-                file=sys.stderr,
-            )
-        for each in _with_progress(chosen, implementation):
-            verdicts[each.name] = judge(each, implementation, isolated.run(each))
-    return verdicts
+def _run(isolated: Isolated, chosen: Mapping[str, Statement]) -> dict[str, Verdict]:
+    """The verdict on each chosen statement."""
+    implementation = isolated.module_name
+    if not recorded_version(implementation, isolated.version):
+        print(
+            f"{implementation} {isolated.version} is installed, but the differences were "
+            f"recorded on {RECORDED_VERSIONS[implementation]}",
+            file=sys.stderr,
+        )
+    return {
+        each.name: judge(each, implementation, isolated.run(each))
+        for each in _with_progress(chosen, implementation)
+    }
 
 
 def _with_progress(chosen: Mapping[str, Statement], title: str) -> Iterator[Statement]:

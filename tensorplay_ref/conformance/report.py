@@ -6,28 +6,43 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
+from .rules import RULES, Rule
 from .statement import TOPICS, Statement
 from .verdict import Judgement, Verdict
 
 JUDGEMENTS: Final[tuple[Judgement, ...]] = ("agreed", "differs", "not offered", "FAILS")
+
+_LABELS: Final = {"differs": "does", "not offered": "lacks", "FAILS": "found"}
 
 Results = Mapping[str, Mapping[str, Verdict]]
 """For each implementation, the verdict on each statement."""
 
 
 def report(statements: Mapping[str, Statement], results: Results, *, markdown: bool = False) -> str:
-    """The counts by topic, then one line for every verdict other than "agreed"."""
+    """The counts by topic, every verdict other than "agreed", and the rules that these name."""
     blocks = [_table(statements, results, markdown)]
+    named: set[Rule] = set()
     for implementation, verdicts in results.items():
         lines = [
             _line(statements[name], verdict, markdown)
-            for name, verdict in verdicts.items()
-            if verdict.judgement != "agreed"
+            for name, verdict in _not_agreed(verdicts).items()
         ]
+        named.update(statements[name].rule for name in _not_agreed(verdicts))
         if lines:
-            title = f"## {implementation}\n" if markdown else f"{implementation}"
-            blocks.append("\n".join([title, *lines]))
+            blocks.append("\n".join([_title(implementation, markdown), *lines]))
+    if named:
+        bullet = "-" if markdown else " "
+        lines = [f"{bullet} {rule}: {text}" for rule, text in RULES.items() if rule in named]
+        blocks.append("\n".join([_title("The rules", markdown), *lines]))
     return "\n\n".join(blocks)
+
+
+def _title(text: str, markdown: bool) -> str:
+    return f"## {text}\n" if markdown else text
+
+
+def _not_agreed(verdicts: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    return {name: each for name, each in verdicts.items() if each.judgement != "agreed"}
 
 
 def _line(statement: Statement, verdict: Verdict, markdown: bool) -> str:
@@ -38,8 +53,8 @@ def _line(statement: Statement, verdict: Verdict, markdown: bool) -> str:
         )
     return (
         f"  {verdict.judgement:<11} {statement.name} (rule: {statement.rule})\n"
-        f"              states: {statement.sentence}\n"
-        f"              found:  {verdict.line}"
+        f"              states  {statement.sentence}\n"
+        f"              {_LABELS[verdict.judgement]:<7} {verdict.line}"
     )
 
 

@@ -116,6 +116,7 @@ def test_the_report_counts_and_names_what_is_not_agreed() -> None:
         "differs",
     ]
     assert "does otherwise" in text
+    assert text.endswith(f"The rules\n  1: {RULES[1]}")
     markdown = report(statements, results, markdown=True)
     assert "| hooks: packing | 2          | 1 agreed, 1 differs |" in markdown
     assert "- **differs** `name` (rule: 1): A sentence. *does otherwise*" in markdown

@@ -67,29 +67,41 @@ class Record:
     def check_version(self, tensor: TensorBase) -> None:
         """Refuse a tensor that both runs share and that was written in place between them."""
         if tensor._storage is self._storage() and tensor._version != self.version:
-            raise RuntimeError(
-                "one of the variables needed for gradient computation has been modified by an "
-                f"inplace operation: {self.dtype} tensor of shape {self.shape}, saved by "
-                f"{self.operation} in a checkpointed region, is at version {tensor._version}; "
-                f"expected version {self.version} instead. Hint: write the change out of place, "
-                "or after the backward."
-            )
+            raise changed_in_place(tensor, self.operation, self.version)
 
 
 def _nobody() -> None:
     return None
 
 
+def changed_in_place(tensor: TensorBase, operation: str, version: int) -> RuntimeError:
+    """The error for a tensor that was written after an operation in the region had saved it."""
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: {tensor.dtype} tensor of shape {tensor.shape}, saved by {operation} in a "
+        f"checkpointed region, is at version {tensor._version}; expected version {version} "
+        "instead. Hint: save a copy with .clone(), or write the change out of place."
+    )
+
+
 class Collected:
     """A tensor of the second run that waits for its reader."""
 
-    __slots__ = ("tensor", "_counted")
+    __slots__ = ("_tensor", "_version", "_operation", "_counted")
 
     def __init__(self, tensor: TensorBase) -> None:
-        self.tensor = tensor
+        self._tensor = tensor
+        self._version = tensor._version
+        self._operation = packing_operation()
         # On the accelerator the ledger calls it "saved for backward" while it waits.
         storage = tensor._storage
         self._counted = SlotCount(storage) if isinstance(storage, CountedStorage) else None
+
+    def value(self) -> TensorBase:
+        """The tensor. Errors: RuntimeError when the function has written into it since."""
+        if self._tensor._version != self._version:
+            raise changed_in_place(self._tensor, self._operation, self._version)
+        return self._tensor
 
 
 class RegionLike(Protocol):

@@ -106,14 +106,14 @@ class Region:
         """
         walk = current_walk.get()
         if walk is None:
-            return self._run_again({index})[index].tensor
+            return self._run_again({index})[index].value()
         collected = self._collected.get(walk)
         if collected is None:
             waiting = {i for i, record in enumerate(self.records) if record.awaited()}
             collected = self._collected[walk] = self._run_again(waiting | {index})
         elif index not in collected:
-            return self._run_again({index})[index].tensor
-        return collected.pop(index).tensor
+            return self._run_again({index})[index].value()
+        return collected.pop(index).value()
 
     def _run_again(self, wanted: set[int]) -> dict[int, Collected]:
         args, kwargs = replaced(self._arguments, SavedTensor, _fresh_leaf)

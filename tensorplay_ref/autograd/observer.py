@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 
 # Each watcher is called as watcher(kind, node, details). Kinds: "record" (an operation entered the
-# graph), "save", "pack", "unpack", "release", "backward" (a node is about to run), "gradients" (it
-# has run), "accumulate" (a leaf got its gradient), "write" (a storage was written in place). `node`
-# is None for a free-standing slot and for a write.
+# graph), "save", "pack", "unpack", "conflict" (a saved tensor was written since), "release",
+# "backward" (a node is about to run), "gradients" (it has run), "accumulate" (a leaf got its
+# gradient), "write" (a storage was written in place). `node` is None for a free-standing slot and
+# for a write.
 Watcher = Callable[[str, Any, dict[str, Any]], None]
 watchers: list[Watcher] = []
 

@@ -243,6 +243,8 @@ class SavedTensor:
         found = self._storage.version
         if found == self._version:
             return
+        if watchers:
+            notify("conflict", owner, slot=self)
         maker = "" if self._node is None else f", which is output {self._output_nr} of "
         maker += "" if self._node is None else self._node.name()
         by = "" if owner is None else f", saved by {owner.name()}"

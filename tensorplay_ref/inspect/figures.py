@@ -1,4 +1,4 @@
-"""Figures: where matplotlib is loaded, the colours, units on axes, and showing a picture in a notebook.
+"""Figures: where matplotlib is loaded, the colours, units on axes, and showing a picture.
 
 Plots draw into the axes that they are given, or into a figure of their own that no window and no
 global state knows of, and return the axes. Nothing here is needed by the text forms of the reports.
@@ -10,14 +10,14 @@ import base64
 import importlib
 import io
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-# Eight colours that the colour-blind tell apart: M. Okabe and K. Ito, "Color Universal Design" (2008).
+# Eight colours that the colour-blind tell apart: M. Okabe, K. Ito, "Color Universal Design", 2008.
 BLACK = "#000000"
 ORANGE = "#E69F00"
 SKY = "#56B4E9"
@@ -68,8 +68,7 @@ def figure_of(ax: Axes) -> Figure:
     figure: Any = ax.get_figure()
     while figure is not None and figure.get_figure() not in (None, figure):
         figure = figure.get_figure()
-    assert figure is not None
-    return figure
+    return cast("Figure", figure)
 
 
 def finish(ax: Axes, title: str, x_label: str, y_label: str, legend: Any = "best") -> Axes:
@@ -81,12 +80,19 @@ def finish(ax: Axes, title: str, x_label: str, y_label: str, legend: Any = "best
         ax.spines[side].set_visible(False)
     handles, labels = ax.get_legend_handles_labels()
     if handles and legend == "below":
-        ax.legend(
-            handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3, frameon=False
-        )
+        # Below the label of the axis, which is about as far down in every picture.
+        inches = ax.get_position().height * figure_of(ax).get_size_inches()[1]
+        below = (0.5, -0.5 / max(inches, 0.1))
+        ax.legend(handles, labels, loc="upper center", bbox_to_anchor=below, ncols=3, frameon=False)
     elif handles and legend:
         ax.legend(handles, labels, loc=legend, frameon=False)
     return ax
+
+
+def whole_numbers(axis: Axis) -> None:
+    """Let the ticks of an axis that counts stand at whole numbers."""
+    locator: Any = axis.get_major_locator()
+    locator.set_params(integer=True)
 
 
 _BYTES = ((1, "bytes"), (10**3, "kB"), (10**6, "MB"), (10**9, "GB"))
@@ -162,7 +168,8 @@ def show(drawn: Axes | Figure, alt: str = "", table: Any = "") -> Picture:
             labels when left out.
         table: the numbers that it shows: text, or anything whose str is a text.
     """
-    figure: Any = drawn if hasattr(drawn, "savefig") else figure_of(drawn)  # type: ignore[arg-type]
+    found: Any = drawn
+    figure: Figure = found if hasattr(found, "savefig") else figure_of(found)
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:
         pyplot.close(figure)

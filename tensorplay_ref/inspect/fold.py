@@ -51,7 +51,7 @@ Part = One | Repeat | Rest
 
 
 def fold(keys: Sequence[Hashable], longest_row: int) -> tuple[Part, ...]:
-    """The row of `keys` with repeats folded, then its middle summed up beyond `longest_row` parts."""
+    """The row of `keys` with repeats folded; beyond `longest_row` parts its middle is summed up."""
     codes = {key: code for code, key in enumerate(dict.fromkeys(keys))}
     row = np.array([codes[key] for key in keys], dtype=np.int64)
     parts = _fold(row, 0)

@@ -228,7 +228,7 @@ def _grouped_leaves(
 def _stores(
     walk: Walk, parts: tuple[Part, ...], standing_for: dict[int, int]
 ) -> tuple[StoreBox, ...]:
-    """Storages by who keeps them; those that are kept by the same slots of folded boxes together."""
+    """Storages by who keeps them; those kept by the same slots of folded boxes are one."""
     rests = {part.start for part in parts if isinstance(part, Rest)}
     keepers: dict[int, dict[int, dict[str, None]]] = {}
     pieces: dict[int, tuple[Kept, tuple[str, ...]]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -95,3 +96,29 @@ def _parts(item: Any) -> Iterator[Any]:
                     yield member.__get__(item, cls)
                 except AttributeError:
                     continue
+
+
+class Memories:
+    """Numbers for pieces of memory: the same piece keeps its number, and none is kept alive."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Any, int]] = {}
+        self._count = 0
+
+    def number(self, memory: Any) -> int:
+        """The number of a piece of memory, a new one when it is met for the first time."""
+        number = self.known(memory)
+        if number is not None:
+            return number
+        self._count += 1
+        try:
+            self._known[id(memory)] = (ref(memory), self._count)
+        except TypeError:
+            # bytes cannot be referred to weakly; each is counted wherever it is kept.
+            self._known.pop(id(memory), None)
+        return self._count
+
+    def known(self, memory: Any) -> int | None:
+        """The number of a piece of memory that was met before."""
+        reference, number = self._known.get(id(memory), (None, 0))
+        return number if reference is not None and reference() is memory else None

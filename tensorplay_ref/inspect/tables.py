@@ -12,7 +12,7 @@ NOTHING = "-"
 
 
 def text_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Columns as wide as their widest entry, numbers to the right, no blanks at the ends of lines."""
+    """Columns as wide as their widest entry, numbers to the right, no blanks at ends of lines."""
     listed = [tuple(row) for row in rows]
     right = _numeric_columns(headers, listed)
     widths = [max(map(len, column)) for column in zip(headers, *listed, strict=True)]
@@ -72,12 +72,12 @@ def _is_number(cell: str) -> bool:
 
 
 def plural(count: int, noun: str, many: str = "") -> str:
-    """ "1 slot", "2 slots": a counted noun; `many` when adding an s is not enough."""
+    """A counted noun, as in "2 slots"; `many` when adding an s is not enough."""
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
 
 
 def listing(counts: Iterable[tuple[str, int]]) -> str:
-    """ "Add × 3, Mul" from names and how often each occurs."""
+    """Names with how often each occurs, as in "Add × 3, Mul"."""
     return ", ".join(name if count == 1 else f"{name} × {count:,}" for name, count in counts)
 
 

@@ -40,7 +40,7 @@ class Walk:
         return self._numbers[node]
 
     def leaf_name(self, leaf: AccumulateGrad) -> str:
-        """The name given to the leaf, or "leaf 1", "leaf 2", …"""
+        """The name given to the leaf, else "leaf 1", "leaf 2" and so on."""
         return self._name_of_variable[id(leaf.variable)]
 
     def variable_name(self, variable: TensorBase) -> str:

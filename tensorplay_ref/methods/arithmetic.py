@@ -21,8 +21,9 @@ from ..ops.comparison import (
     Lt,
     Ne,
 )
+from ..ops.elementwise import binary, unary
 from ..ops.matmul import Matmul
-from ..ops.operation import Operation, binary, unary
+from ..ops.operation import Operation
 from ..tensor_base import TensorBase
 
 # A tensor, a number, or an array.

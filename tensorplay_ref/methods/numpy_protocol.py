@@ -13,8 +13,9 @@ import numpy as np
 
 from ..ops import arithmetic, comparison, selection
 from ..ops import unary as functions
+from ..ops.elementwise import binary, unary
 from ..ops.matmul import Matmul
-from ..ops.operation import Operation, binary, unary
+from ..ops.operation import Operation
 from ..tensor_base import TensorBase, wrap
 from .conversion import ConversionMethods
 

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..tensor_base import TensorBase
-from .operation import Operation, binary, make_result
+from .elementwise import binary
+from .operation import Operation, make_result
 from .temporaries import floating, of_floats, reuse, zeros
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .operation import Operation, binary, unary
+from .elementwise import binary, unary
+from .operation import Operation
 
 
 class Comparison(Operation):

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..tensor_base import wrap
-from .operation import Operation, View, promoted
+from .operation import Operation, View
+from .promotion import promoted
 
 Pair = tuple[int, int]
 

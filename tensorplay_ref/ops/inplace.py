@@ -17,7 +17,9 @@ from ..autograd.observer import notify, watchers
 from ..autograd.saved import SavedTensor, hook_stack
 from ..tensor_base import TensorBase, follow_base, keep_retaining, leaf_of, new_tensor, wrap
 from ..transfer import copy_to
-from .operation import Operation, common_device, promoted, recording, shapes_differ
+from .elementwise import shapes_differ
+from .operation import Operation, common_device, recording
+from .promotion import promoted
 from .temporaries import zeros
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .operation import Operation, result_type
+from .operation import Operation
+from .promotion import result_type
 
 
 class Cat(Operation):

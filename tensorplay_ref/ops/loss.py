@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .operation import Operation, promoted
+from .operation import Operation
+from .promotion import promoted
 
 
 def reduced(losses: Any, reduction: str) -> Any:
@@ -61,9 +62,9 @@ class NllLoss(Operation):
             return reduced(losses, reduction)
         factors = factors_of(x, target, weight, ignore_index)
         places = places_of(x.ndim, target._array, ignore_index)
-        losses = -np.take_along_axis(x, places, min(1, x.ndim - 1))
-        losses = losses.reshape(factors.shape) * factors
-        losses[factors == 0] = 0  # an ignored infinite loss is 0, not NaN
+        picked = np.take_along_axis(x, places, min(1, x.ndim - 1)).reshape(factors.shape)
+        # An ignored loss may be infinite, and must be 0 all the same.
+        losses = np.where(factors == 0, 0, -picked) * factors
         if reduction == "none":
             return losses
         with np.errstate(invalid="ignore"):

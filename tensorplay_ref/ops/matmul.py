@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .operation import Operation, promoted
+from .operation import Operation
+from .promotion import promoted
 
 
 class Matmul(Operation):

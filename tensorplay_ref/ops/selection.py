@@ -11,17 +11,9 @@ import numpy as np
 
 from ..tensor_base import TensorBase
 from .comparison import Comparison, Gt, Lt
-from .operation import (
-    Operation,
-    binary,
-    common_device,
-    make_result,
-    promoted,
-    record,
-    recording,
-    result_type,
-    shapes_differ,
-)
+from .elementwise import binary, shapes_differ
+from .operation import Operation, common_device, make_result, record, recording
+from .promotion import promoted, result_type
 from .unary import Cast
 
 

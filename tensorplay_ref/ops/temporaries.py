@@ -10,7 +10,9 @@ import numpy as np
 from ..autograd.grad_mode import grad_enabled
 from ..storage import Array
 from ..tensor_base import TensorBase
-from .operation import Operation, binary, default_float, make_result
+from .elementwise import binary
+from .operation import Operation, make_result
+from .promotion import default_float
 
 
 def reuse(cls: type[Operation], fresh: Any, other: Any) -> Any:

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .arithmetic import Add, Div, Mul
-from .operation import Operation, binary
+from .elementwise import binary
+from .operation import Operation
 from .temporaries import floating, of_floats, reuse, zeros
 
 

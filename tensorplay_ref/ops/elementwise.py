@@ -1,0 +1,140 @@
+"""The short ways: applying an elementwise operation of one or of two operands.
+
+Written out instead of called, because every instruction here is paid at every operation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..autograd.grad_mode import grad_enabled
+from ..autograd.node import accumulator_of, edge, next_sequence
+from ..autograd.observer import notify, watchers
+from ..device import CPU
+from ..storage import Storage, host_storage
+from ..tensor_base import TensorBase, follow_base, new_tensor, wrap
+from .operation import Operation, common_device, counted_result, make_result, record, recording
+from .promotion import NUMBERS, promoted
+
+ndarray = np.ndarray
+
+
+def unary(cls: type[Operation], a: Any) -> Any:
+    """Apply an operation of one tensor and no parameters. The short path of `Operation.apply`."""
+    x = a._array
+    device = a._storage.device
+    out = cls.forward(x)
+    if type(out) is not ndarray:
+        out = np.asarray(out)
+    if device is CPU:
+        result = new_tensor(type(a), out, host_storage(out, device))
+    else:
+        result = counted_result(cls, type(a), (a,), out, device)
+    if a._view is not None:
+        follow_base(a)
+    if a._requires_grad and cls.differentiable and grad_enabled.get():
+        node = cls()
+        node.inputs = (edge(a),)
+        node.numbers = (a._output_nr,) if a._output_nr else None
+        node.sequence = next_sequence()
+        node.shape, node.dtype = out.shape, out.dtype
+        node.saved = node.params = ()
+        node.extras = None
+        if cls.saves:
+            node.save(result, a)
+        result._node = node
+        result._requires_grad = True
+        if watchers:
+            notify("record", node, result=result, inputs=(a,))
+    return result
+
+
+def binary(cls: type[Operation], a: Any, b: Any) -> Any:
+    """Apply an elementwise operation of two operands, broadcasting; one of them may be a number.
+
+    A Python or NumPy number is weak: it takes the dtype of the tensor (an integer tensor with a
+    floating number becomes float32, TensorPlay's and PyTorch's default dtype).
+    """
+    if type(a) is not type(b):
+        return _binary_mixed(cls, a, b)
+    x, y = a._array, b._array
+    device = a._storage.device
+    if b._storage.device is not device:
+        common_device(cls, (a, b))
+    if x.dtype is not y.dtype:
+        x, y = promoted(x, y)
+    try:
+        out = cls.forward(x, y)
+    except ValueError:
+        raise shapes_differ(cls, x, y) from None
+    if type(out) is not ndarray:
+        out = np.asarray(out)
+    if device is CPU:
+        storage = Storage()
+        storage.buffer = out
+        storage.device = device
+        storage.version = 0
+        result = type(a)()
+        result._array = out
+        result._storage = storage
+        result._requires_grad = False
+        result._output_nr = 0
+        result._node = result._view = result._grad = result._leaf = None
+    else:
+        result = counted_result(cls, type(a), (a, b), out, device)
+    if a._view is not None:
+        follow_base(a)
+    if b._view is not None:
+        follow_base(b)
+    if (a._requires_grad or b._requires_grad) and cls.differentiable and grad_enabled.get():
+        node = cls()
+        node.inputs = (
+            (a._node or accumulator_of(a)) if a._requires_grad else None,
+            (b._node or accumulator_of(b)) if b._requires_grad else None,
+        )
+        first, second = a._output_nr, b._output_nr
+        node.numbers = (first, second) if first or second else None
+        node.sequence = next_sequence()
+        node.shape, node.dtype = out.shape, out.dtype
+        node.saved = node.params = ()
+        node.extras = None
+        if cls.saves:
+            node.save(result, a, b)
+        result._node = node
+        result._requires_grad = True
+        if watchers:
+            notify("record", node, result=result, inputs=(a, b))
+    return result
+
+
+def _binary_mixed(cls: type[Operation], a: Any, b: Any) -> Any:
+    """Operands of different classes: numbers, arrays, subclasses; unknown ones are not ours."""
+    if (type(b) is float or type(b) is int) and a._array.dtype.kind == "f":
+        # By far the most frequent case, and NumPy's own weak promotion gets it right.
+        x, y, device = a._array, b, a._storage.device
+    else:
+        for value in (a, b):
+            if not isinstance(value, (TensorBase, *NUMBERS, np.ndarray)):
+                return NotImplemented
+        kind = type(a) if isinstance(a, TensorBase) else type(b)
+        a, b = (wrap(kind, v.copy()) if isinstance(v, np.ndarray) else v for v in (a, b))
+        device = common_device(cls, (a, b))
+        x, y = promoted(*(t._array if isinstance(t, TensorBase) else t for t in (a, b)))
+    try:
+        out = np.asarray(cls.forward(x, y))
+    except ValueError:
+        raise shapes_differ(cls, x, y) from None
+    result = make_result(cls, (a, b), out, device)
+    if recording((a, b)) and out.dtype.kind in "fc":
+        record(cls, result, (a, b), ())
+    return result
+
+
+def shapes_differ(cls: type[Operation], x: Any, y: Any) -> RuntimeError:
+    """The error for operands whose shapes do not broadcast."""
+    return RuntimeError(
+        f"{cls.__name__}: shapes {np.shape(x)} and {np.shape(y)} do not broadcast: counted from "
+        "the last axis, lengths must be equal or 1"
+    )

@@ -34,7 +34,7 @@ class Curves:
     Attributes:
         title, x_label, y_label: what stands at the picture; "bytes" as y_label chooses its unit.
         x: the sizes.
-        curves: for each measure its values, whole numbers, one for each size.
+        curves: for each measure its values, one for each size.
         logarithmic: a logarithmic y axis, on which 2**n is a straight line.
     """
 
@@ -42,7 +42,7 @@ class Curves:
     x_label: str
     y_label: str
     x: Sequence[int]
-    curves: Mapping[str, Sequence[int]]
+    curves: Mapping[str, Sequence[float]]
     logarithmic: bool = False
 
     def minimum(self, name: str) -> int:
@@ -53,7 +53,7 @@ class Curves:
     def __repr__(self) -> str:
         columns = list(self.curves.values())
         rows = [
-            (f"{size:,}", *(f"{column[position]:,}" for column in columns))
+            (f"{size:,}", *(_number(column[position]) for column in columns))
             for position, size in enumerate(self.x)
         ]
         return text_table((self.x_label, *self.curves), rows)
@@ -81,6 +81,10 @@ class Curves:
             ax.set_ylim(bottom=0)
         whole_numbers(ax.xaxis)
         return finish(ax, self.title, self.x_label, y_label)
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,7 @@ class Tradeoff:
         ax.set_yscale("log")
         ax.set_ylim(ground / 2, 10 * max(errors, default=ground))
         ax.axhline(ground, color=GREY, linewidth=0.8, zorder=0)
+        ax.annotate("error 0", (0.01, ground), xycoords=("axes fraction", "data"), fontsize=8)
         most = max((nbytes for nbytes, _ in self.points.values()), default=0)
         ax.set_xlim(0, 1.1 * most or 1)
         unit = byte_axis(ax.xaxis, most)
@@ -187,7 +192,7 @@ class Scoreboard:
         ax = new_axes() if ax is None else ax
         for passed, colour, marker, label in (
             (True, BLUE, "o", "within budget and accurate"),
-            (False, ORANGE, "X", "not"),
+            (False, ORANGE, "X", "over budget or inaccurate"),
         ):
             own = [score for score in self.scores if self.passes(score) is passed]
             if own:
@@ -208,6 +213,7 @@ class Scoreboard:
                 textcoords="offset points",
                 fontsize=8,
                 va="center",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
             )
         ax.axhline(
             self.budget, color=RED, linestyle="--", label=f"budget {bytes_text(self.budget)}"

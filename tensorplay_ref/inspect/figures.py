@@ -28,6 +28,8 @@ RED = "#D55E00"
 PURPLE = "#CC79A7"
 GREY = "#BBBBBB"
 PALETTE = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE, YELLOW, BLACK)
+# Those that white text can be read on.
+DARK = (BLUE, RED, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 LINES = ("-", "--", "-.", ":")
 # Stored notebooks hold the pictures, so they are as small as a sharp picture can be.

@@ -92,6 +92,7 @@ def plot_files(versions: Mapping[str, FilesAlive], ax: Axes | None = None) -> Ax
             linestyle=LINES[position % len(LINES)],
             marker=MARKERS[position % len(MARKERS)],
             markersize=4,
+            clip_on=False,
         )
     for axis in (ax.xaxis, ax.yaxis):
         whole_numbers(axis)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..storage import Storage
 from ..tensor_base import TensorBase
-from .figures import BLACK, GREY, PALETTE, finish, new_axes, whole_numbers
+from .figures import BLACK, DARK, GREY, PALETTE, finish, new_axes
 from .tables import html_table, plural, text_table
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HEADERS = ("tensor", "storage", "shape", "dtype", "strides", "first byte", "bytes", "version")
 # A cell narrower than this many of the whole strip has no room for a number.
 MOST_NUMBERED = 40
+MOST_TICKS = 12
 
 
 @dataclass(frozen=True)
@@ -115,15 +116,18 @@ class MemoryStrip:
                 label=label,
             )
             if widest // record.itemsize <= MOST_NUMBERED:
-                _number_cells(ax, y, record)
+                _number_cells(ax, y, record, colour)
         ax.set_yticks(range(len(rows)), [name for name, _, _ in rows])
         ax.set_ylim(len(rows) - 0.4, -0.6)
         ax.set_xlim(0, widest)
-        whole_numbers(ax.xaxis)
+        smallest = min((record.itemsize for record in self.records), default=1)
+        step = smallest * max(1, widest // smallest // MOST_TICKS)
+        ax.set_xticks(range(0, widest + 1, step))
         return finish(ax, "One memory, several tensors", "byte of the storage", "tensor", "below")
 
 
-def _number_cells(ax: Axes, y: int, record: StripRecord) -> None:
+def _number_cells(ax: Axes, y: int, record: StripRecord, colour: str) -> None:
+    text_colour = "white" if colour in DARK else BLACK
     numbers: dict[int, list[str]] = {}
     for number, offset in enumerate(record.offsets):
         numbers.setdefault(offset, []).append(str(number))
@@ -131,7 +135,7 @@ def _number_cells(ax: Axes, y: int, record: StripRecord) -> None:
         # An expanded tensor has several elements in one place.
         text = here[0] if len(here) == 1 else f"{here[0]}…"
         place = (offset + record.itemsize / 2, y)
-        ax.annotate(text, place, ha="center", va="center", fontsize=8, color="white")
+        ax.annotate(text, place, ha="center", va="center", fontsize=8, color=text_colour)
 
 
 def memory_strip(tensors: Mapping[str, TensorBase]) -> MemoryStrip:

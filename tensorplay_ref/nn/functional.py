@@ -8,10 +8,10 @@ from math import sqrt
 import numpy as np
 from numpy.typing import DTypeLike
 
+from .. import functions
 from ..ops.activation import Gelu, LeakyRelu, Silu, Softplus
 from ..ops.layers import Dropout, Embedding, LayerNorm
 from ..ops.matmul import Linear
-from ..ops.operation import unary
 from ..random import default_generator
 from ..tensor import Tensor
 from ..tensor_base import wrap
@@ -65,7 +65,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def relu(input: Tensor) -> Tensor:
     """input where positive, else 0. Saves: the result."""
-    return input.relu()
+    return functions.relu(input)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
@@ -80,7 +80,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def silu(input: Tensor) -> Tensor:
     """input * sigmoid(input). Saves: input."""
-    return unary(Silu, input)
+    return Silu.apply(input)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -90,22 +90,22 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + exp(-input)). Saves: the result."""
-    return input.sigmoid()
+    return functions.sigmoid(input)
 
 
 def tanh(input: Tensor) -> Tensor:
     """The hyperbolic tangent. Saves: the result."""
-    return input.tanh()
+    return functions.tanh(input)
 
 
 def softmax(input: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     """exp(input) / sum(exp(input)) along `dim`, in another dtype if given. Saves: the result."""
-    return (input if dtype is None else input.to(dtype)).softmax(dim)
+    return functions.softmax(input if dtype is None else input.to(dtype), dim)
 
 
 def log_softmax(input: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tensor:
     """log(softmax(input)) without overflow. Saves: the result."""
-    return (input if dtype is None else input.to(dtype)).log_softmax(dim)
+    return functions.log_softmax(input if dtype is None else input.to(dtype), dim)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:

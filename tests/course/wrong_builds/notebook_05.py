@@ -1,0 +1,335 @@
+"""Mistakes in notebook 05: the slot, the context manager, the log, the index."""
+
+from typing import Any
+
+import tensorplay_ref as tp
+from tests.course.builds import wrong
+
+
+def slot_class(lesson: Any, **methods: Any) -> Any:
+    """The lesson's slot with some methods replaced."""
+    return type("SavedTensor", (lesson.SavedTensor,), methods)
+
+
+@wrong("05.saved_tensor", says="a slot saved under two pairs and read after both: step 2")
+def looks_the_unpack_up_at_reading(lesson: Any) -> Any:
+    def unpack(self: Any) -> Any:
+        return lesson.hook_stack[-1][1](self.kept) if lesson.hook_stack else self.kept
+
+    return slot_class(lesson, unpack=unpack), lesson.hook_stack
+
+
+@wrong("05.saved_tensor", says="no error at a read after a change in place")
+def never_compares_versions(lesson: Any) -> Any:
+    def unpack(self: Any) -> Any:
+        return self.kept if self.unpack_hook is None else self.unpack_hook(self.kept)
+
+    return slot_class(lesson, unpack=unpack), lesson.hook_stack
+
+
+@wrong("05.saved_tensor", says="unpack called once, expected twice (one slot)")
+def keeps_what_it_unpacked(lesson: Any) -> Any:
+    def unpack(self: Any) -> Any:
+        if not hasattr(self, "value"):
+            self.value = lesson.SavedTensor.unpack(self)
+        return self.value
+
+    def init(self: Any, tensor: Any) -> None:
+        lesson.SavedTensor.__init__(self, tensor)
+        if self.unpack_hook is None:
+            self.unpack = lambda: lesson.SavedTensor.unpack(self)
+
+    return slot_class(lesson, unpack=unpack, __init__=init), lesson.hook_stack
+
+
+@wrong("05.saved_tensor", says="outer packs")
+def packs_with_the_outermost_pair(lesson: Any) -> Any:
+    def init(self: Any, tensor: Any) -> None:
+        inner = lesson.hook_stack[1:]
+        del lesson.hook_stack[1:]
+        lesson.SavedTensor.__init__(self, tensor)
+        lesson.hook_stack.extend(inner)
+
+    return slot_class(lesson, __init__=init), lesson.hook_stack
+
+
+@wrong("05.saved_tensor", says="saving and two reads: step 1 is 'saved'")
+def packs_at_the_first_read(lesson: Any) -> Any:
+    class SavedTensor:
+        def __init__(self, tensor: Any) -> None:
+            self.tensor, self.version = tensor, tensor._version
+            self.pair = lesson.hook_stack[-1] if lesson.hook_stack else None
+            self.packed = ()
+
+        def unpack(self) -> Any:
+            if self.pair is None:
+                if self.version != self.tensor._version:
+                    raise RuntimeError("version")
+                return self.tensor
+            if self.packed == ():
+                self.packed = (self.pair[0](self.tensor),)
+            return self.pair[1](self.packed[0])
+
+    return SavedTensor, lesson.hook_stack
+
+
+@wrong("05.saved_tensor", says="what unpack gets for None is another object than expected")
+def takes_none_for_not_packed(lesson: Any) -> Any:
+    def init(self: Any, tensor: Any) -> None:
+        lesson.SavedTensor.__init__(self, tensor)
+        if self.kept is None:
+            self.kept = tensor
+
+    return slot_class(lesson, __init__=init), lesson.hook_stack
+
+
+@wrong("05.saved_tensor", says="grad mode inside pack is [True], expected [False]")
+def packs_with_grad_on(lesson: Any) -> Any:
+    def init(self: Any, tensor: Any) -> None:
+        self.kept, self.version, self.unpack_hook = tensor, tensor._version, None
+        if lesson.hook_stack:
+            pack, self.unpack_hook = lesson.hook_stack[-1]
+            self.kept = pack(tensor)
+
+    return slot_class(lesson, __init__=init), lesson.hook_stack
+
+
+@wrong("05.saved_tensor", says="changed in place")
+def compares_versions_under_hooks_too(lesson: Any) -> Any:
+    def init(self: Any, tensor: Any) -> None:
+        lesson.SavedTensor.__init__(self, tensor)
+        self.tensor = tensor
+
+    def unpack(self: Any) -> Any:
+        if self.tensor._version != self.version:
+            raise RuntimeError("a saved tensor was changed in place after version 0")
+        return self.kept if self.unpack_hook is None else self.unpack_hook(self.kept)
+
+    return slot_class(lesson, __init__=init, unpack=unpack), lesson.hook_stack
+
+
+def context_class(lesson: Any, **methods: Any) -> Any:
+    """The solution with some methods replaced, and the lesson's slot."""
+    return type("SavedTensorHooks", (lesson.SavedTensorHooks,), methods), lesson.SavedTensor
+
+
+@wrong("05.context_manager", says="after the body: the pair packs', expected 'after the body: nob")
+def never_leaves(lesson: Any) -> Any:
+    return context_class(lesson, __exit__=lambda self, *error: None)
+
+
+@wrong("05.context_manager", says="an error in the body: step 2 is 'after the error: the inner")
+def leaves_only_without_an_error(lesson: Any) -> Any:
+    def leave(self: Any, kind: Any, *rest: Any) -> None:
+        if kind is None:
+            lesson.hook_stack.pop()
+
+    return context_class(lesson, __exit__=leave)
+
+
+@wrong("05.context_manager", says="an error in the body: step 1 is 'after the error: the outer")
+def swallows_the_error(lesson: Any) -> Any:
+    def leave(self: Any, *error: Any) -> bool:
+        lesson.hook_stack.pop()
+        return True
+
+    return context_class(lesson, __exit__=leave)
+
+
+@wrong("05.context_manager", says="two contexts: step 2 is 'between the two ends: nobody packs'")
+def empties_the_stack(lesson: Any) -> Any:
+    return context_class(lesson, __exit__=lambda self, *error: lesson.hook_stack.clear())
+
+
+@wrong("05.context_manager", says="two contexts: step 1 is 'inside: the outer pair packs'")
+def lets_the_outermost_pair_win(lesson: Any) -> Any:
+    return context_class(
+        lesson,
+        __enter__=lambda self: lesson.hook_stack.insert(0, self.pair),
+        __exit__=lambda self, *error: lesson.hook_stack.pop(0) and None,
+    )
+
+
+@wrong("05.context_manager", says="one context: step 1 is 'before the body: the pair packs'")
+def is_on_when_it_is_made(lesson: Any) -> Any:
+    def init(self: Any, pack: Any, unpack: Any) -> None:
+        lesson.hook_stack.append((pack, unpack))
+
+    return context_class(lesson, __init__=init, __enter__=lambda self: None)
+
+
+@wrong("05.context_manager", says="one object entered three times: step 3 is 'left once: nobody")
+def puts_back_what_it_found_at_its_last_entry(lesson: Any) -> Any:
+    def enter(self: Any) -> None:
+        self.before = [] if getattr(self, "inside", False) else list(lesson.hook_stack)
+        self.inside = True
+        lesson.hook_stack.append(self.pair)
+
+    def leave(self: Any, *error: Any) -> None:
+        self.inside = False
+        lesson.hook_stack[:] = self.before
+
+    return context_class(lesson, __enter__=enter, __exit__=leave)
+
+
+@wrong("05.context_manager", says="no error on entering with a wrong pack, expected TypeError")
+def takes_everything_for_a_hook(lesson: Any) -> Any:
+    return context_class(lesson, __enter__=lambda self: lesson.hook_stack.append(self.pair))
+
+
+@wrong("05.context_manager", says="the TypeError on entering with a wrong unpack does not name")
+def does_not_say_which_hook_is_wrong(lesson: Any) -> Any:
+    def enter(self: Any) -> None:
+        if not all(map(callable, self.pair)):
+            raise TypeError("pack must be callable")
+        lesson.hook_stack.append(self.pair)
+
+    return context_class(lesson, __enter__=enter)
+
+
+@wrong("05.context_manager", says="a refused context: step 1")
+def puts_a_wrong_pair_on_before_it_looks(lesson: Any) -> Any:
+    def enter(self: Any) -> None:
+        lesson.hook_stack.append(self.pair)
+        for name, hook in zip(("pack", "unpack"), self.pair, strict=True):
+            if not callable(hook):
+                lesson.hook_stack.insert(0, self.pair)
+                lesson.hook_stack[-1] = (lambda tensor: lesson.events.append(1), abs)
+                raise TypeError(name)
+
+    lesson.events = []
+    return context_class(lesson, __enter__=enter)
+
+
+@wrong("05.log", says="x * x: 1 calls of pack in the log, expected 2")
+def logs_each_tensor_once(lesson: Any) -> Any:
+    def logging_hooks(log: Any) -> Any:
+        pack, unpack = lesson.logging_hooks(log)
+        seen = set()
+
+        def pack_once(tensor: Any) -> Any:
+            if id(tensor) in seen:
+                return tensor
+            seen.add(id(tensor))
+            return pack(tensor)
+
+        return pack_once, unpack
+
+    return (logging_hooks,)
+
+
+@wrong("05.log", says="x * x: 0 calls of unpack in the log, expected 2")
+def logs_packs_only(lesson: Any) -> Any:
+    return (lambda log: (lesson.logging_hooks(log)[0], lambda packed: packed),)
+
+
+@wrong("05.log", says="unpack_hook is expected to be a Tensor")
+def packs_into_the_shape(lesson: Any) -> Any:
+    def logging_hooks(log: Any) -> Any:
+        def pack(tensor: Any) -> Any:
+            log.append(("pack", tensor.shape, tensor.nbytes))
+            return tensor.shape
+
+        return pack, lambda packed: packed
+
+    return (logging_hooks,)
+
+
+@wrong("05.log", says="x * x: step 1 is ('pack', (6,), 24), expected ('pack', (6,), 48)")
+def takes_every_number_for_four_bytes(lesson: Any) -> Any:
+    def logging_hooks(log: Any) -> Any:
+        def call(name: str) -> Any:
+            def hook(tensor: Any) -> Any:
+                log.append((name, tensor.shape, 4 * tensor.numel()))
+                return tensor
+
+            return hook
+
+        return call("pack"), call("unpack")
+
+    return (logging_hooks,)
+
+
+@wrong("05.log", says="a tensor that only the log can still hold is still alive")
+def keeps_the_tensors_for_later(lesson: Any) -> Any:
+    kept = []
+
+    def logging_hooks(log: Any) -> Any:
+        pack, unpack = lesson.logging_hooks(log)
+
+        def keep(tensor: Any) -> Any:
+            kept.append(tensor)
+            return pack(tensor)
+
+        return keep, unpack
+
+    return (logging_hooks,)
+
+
+@wrong("05.log", says="logging_hooks(log) returned None, expected pack and unpack")
+def forgets_to_return_the_pair(lesson: Any) -> Any:
+    return (lambda log: None,)
+
+
+def store_class(lesson: Any, **attributes: Any) -> Any:
+    """The solution with some methods replaced."""
+    return (type("IndexStore", (lesson.IndexStore,), attributes),)
+
+
+@wrong("05.index_store", says="pop index out of range")
+def takes_what_it_reads_out_of_the_list(lesson: Any) -> Any:
+    return store_class(lesson, unpack=lambda self, index: self.tensors.pop(index))
+
+
+@wrong("05.index_store", says="unpack(1)")
+def reads_the_newest(lesson: Any) -> Any:
+    return store_class(lesson, unpack=lambda self, index: self.tensors[-1])
+
+
+@wrong("05.index_store", says="two of them equal: step 1 is")
+def takes_the_id_for_an_index(lesson: Any) -> Any:
+    def pack(self: Any, tensor: Any) -> Any:
+        self.tensors.append(tensor.clone())
+        return id(tensor) % 1000 + 1000
+
+    return store_class(lesson, pack=pack, unpack=lambda self, index: self.tensors[-1])
+
+
+@wrong("05.index_store", says="two of them equal: step 3 is 0, expected 2")
+def searches_the_list_for_an_equal_tensor(lesson: Any) -> Any:
+    def pack(self: Any, tensor: Any) -> Any:
+        for index, stored in enumerate(self.tensors):
+            if stored.shape == tensor.shape and bool((stored == tensor).all()):
+                return index
+        return lesson.IndexStore.pack(self, tensor)
+
+    return store_class(lesson, pack=pack)
+
+
+@wrong("05.index_store", says="the number of tensors in a second, unused store is")
+def shares_one_list_among_all_stores(lesson: Any) -> Any:
+    store = type("IndexStore", (lesson.IndexStore,), {"__init__": lambda self: None})
+    store.tensors = []
+    return (store,)
+
+
+@wrong("05.index_store", says="overwritten after saving, at [0] is")
+def stores_the_tensor_itself(lesson: Any) -> Any:
+    def pack(self: Any, tensor: Any) -> int:
+        self.tensors.append(tensor.detach())
+        return len(self.tensors) - 1
+
+    return store_class(lesson, pack=pack)
+
+
+@wrong("05.index_store", says="for a tensor saved as int64")
+def makes_floats_of_everything(lesson: Any) -> Any:
+    def pack(self: Any, tensor: Any) -> Any:
+        return lesson.IndexStore.pack(self, tensor.to(tp.float64))
+
+    return store_class(lesson, pack=pack)
+
+
+@wrong("05.index_store", says="unpack(1) is an int, expected a Tensor")
+def hands_the_index_back(lesson: Any) -> Any:
+    return store_class(lesson, unpack=lambda self, index: index)

@@ -67,7 +67,7 @@ def programs(*names: str, longest: int = 12) -> st.SearchStrategy[Program]:
 EVERYTHING = (*OPERATIONS, *(*BLOCKS, *WALKS, *CUSTOM) * 6)
 WRITING = (*EVERYTHING, *WRITES, *WRITES)
 # PyTorch refuses in-place writes to one of several views that came from one operation.
-MANY_VIEWS = {"split", "chunk", "unbind"}
+COMPARED = sorted(set(OPERATIONS) - {"split", "chunk", "unbind"})
 
 
 @contextmanager
@@ -170,13 +170,16 @@ def test_a_fault_undoes_its_step_alone(
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
 @examples(1 / 7)
-@given(program=programs(*sorted(set(OPERATIONS) - MANY_VIEWS), *WRITES, *WRITES, *(*WALKS, *CUSTOM) * 6))
+@given(program=programs(*COMPARED, *WRITES, *WRITES, *(*WALKS, *CUSTOM) * 6))
 def test_torch_computes_the_same(program: Program, folder: Path) -> None:
     with warnings.catch_warnings():
         # It warns of a backward with create_graph, which makes a cycle with the leaf.
         warnings.simplefilter("ignore")
         torch = importlib.import_module("torch")
         ours, theirs = (Run(module, program, folder, hooks=False).run() for module in (tp, torch))
+        if theirs.stale and not ours.stale:
+            # It saves more in a few places, such as the values that gather picks from.
+            theirs = Run(torch, program, folder, hooks=False, outside="numpy").run()
     assert ours.failed == theirs.failed and ours.stale == theirs.stale
     if not ours.stale:
         assert same(ours.values, theirs.values, 1e-6)

@@ -1,0 +1,387 @@
+"""One saved slot: packed now, unpacked at each read, released after use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorplay_ref as tp
+from tests.autograd.tools import Recorder, collector_off, constant, equal, function, leaf
+
+graph = tp.autograd.graph
+
+
+def test_pack_gets_the_input_itself() -> None:
+    seen: list[Any] = []
+    x = leaf([2.0])
+    with graph.saved_tensor_hooks(lambda t: seen.append(t) or t, lambda t: t):
+        x.sin()
+    assert seen[0] is x
+
+
+def test_pack_gets_an_alias_of_a_result() -> None:
+    seen: list[Any] = []
+    x = leaf([2.0])
+    with graph.saved_tensor_hooks(lambda t: seen.append(t) or t.clone(), lambda t: t):
+        y = x.exp()
+    assert seen[0] is not y and seen[0].grad_fn is None and not seen[0].requires_grad
+    assert seen[0]._storage is y._storage
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_grad_mode_in_pack_is_off_and_in_unpack_the_readers(create_graph: bool) -> None:
+    modes: list[bool] = []
+
+    def note(value: Any) -> Any:
+        modes.append(tp.is_grad_enabled())
+        return value
+
+    x = leaf([2.0])
+    with graph.saved_tensor_hooks(note, note):
+        y = x.sin()
+    y.backward(create_graph=create_graph)
+    assert modes == [False, create_graph]
+    assert tp.is_grad_enabled()
+
+
+def test_each_slot_is_packed_in_the_order_of_its_inputs() -> None:
+    recorder = Recorder()
+    x, w = leaf([2.0]), leaf([5.0])
+    with recorder.hooks():
+        x * w
+        x * x
+    assert [float(a[0]) for a in recorder.packed] == [2.0, 5.0, 2.0, 2.0]
+
+
+def test_numbers_are_kept_and_never_packed() -> None:
+    recorder = Recorder()
+    x = leaf([2.0])
+    with recorder.hooks():
+        y = x * 3.0
+        z = x**2
+    assert len(recorder.packed) == 1
+    (y + z).backward()
+    equal(x.grad, [7.0])
+
+
+def test_only_what_a_formula_reads_for_a_needed_gradient_is_packed() -> None:
+    recorder = Recorder()
+    x, c = leaf([2.0]), constant([5.0])
+    with recorder.hooks():
+        x * c
+    assert [a.tolist() for a in recorder.packed] == [[5.0]]
+
+
+def test_a_pack_that_writes_is_refused_and_nothing_is_recorded() -> None:
+    recorder = Recorder()
+    x = leaf([2.0])
+    h = x * 1.0
+    with pytest.raises(RuntimeError, match="pack hook has modified its input"):
+        with graph.saved_tensor_hooks(lambda t: t.mul_(2.0), lambda t: t):
+            h.sin()
+    assert graph._current_pair() is None
+    with recorder.hooks():
+        h.sin().backward()
+    equal(x.grad, [np.cos(4.0)])
+
+
+def test_an_exception_of_pack_leaves_the_operation_undone() -> None:
+    x = leaf([2.0])
+    h = x * 1.0
+    error = KeyError("pack")
+
+    def refuse(tensor: Any) -> Any:
+        raise error
+
+    node, version = h.grad_fn, h._version
+    with pytest.raises(KeyError) as caught, graph.saved_tensor_hooks(refuse, lambda t: t):
+        h.mul_(h.detach())
+    assert caught.value is error
+    assert h.grad_fn is node and h._version == version
+    equal(h, [2.0])
+    assert tp.is_grad_enabled()
+
+
+# -- reading -----------------------------------------------------------------------------------
+def test_every_read_unpacks_anew() -> None:
+    recorder = Recorder()
+    x = leaf([2.0])
+    with recorder.hooks():
+        y = x.sin()
+    assert recorder.unpacked == 0
+    assert y.grad_fn._saved_self is not y.grad_fn._saved_self
+    assert recorder.unpacked == 2
+    y.backward(retain_graph=True)
+    y.backward()
+    assert recorder.unpacked == 4
+
+
+def test_without_hooks_the_very_tensor_comes_back() -> None:
+    x = leaf([2.0])
+    assert x.sin().grad_fn._saved_self is x
+
+
+@pytest.mark.parametrize("answer", [3, None, [1.0], np.ones(1)])
+def test_unpack_must_return_a_tensor(answer: Any) -> None:
+    x = leaf([2.0])
+    with graph.saved_tensor_hooks(lambda t: t, lambda t: answer):
+        y = x.sin()
+    with pytest.raises(TypeError, match=type(answer).__name__):
+        y.backward()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("shape", [(1,), (), (1, 2), (3,)])
+def test_unpack_must_return_the_saved_shape(shape: tuple[int, ...]) -> None:
+    x = leaf([2.0, 3.0])
+    with graph.saved_tensor_hooks(lambda t: t, lambda t: tp.ones(shape, dtype=tp.float64)):
+        y = x.sin().sum()
+    with pytest.raises(RuntimeError, match=r"\(2,\)"):
+        y.backward()
+
+
+def test_another_floating_dtype_is_cast_back() -> None:
+    x = leaf([2.0])
+    with graph.saved_tensor_hooks(lambda t: t.to(tp.float32), lambda t: t):
+        y = x.sin()
+    saved = y.grad_fn._saved_self
+    assert saved.dtype == tp.float64 and saved.requires_grad
+    y.backward()
+    assert x.grad.dtype == tp.float64
+
+
+@pytest.mark.parametrize("dtype", [tp.int64, tp.bool, tp.complex64])
+def test_another_kind_of_dtype_is_refused(dtype: Any) -> None:
+    x = leaf([2.0])
+    with graph.saved_tensor_hooks(lambda t: t, lambda t: t.detach().to(dtype)):
+        y = x.sin()
+    with pytest.raises(RuntimeError, match="dtype"):
+        y.backward()
+
+
+def test_an_index_must_come_back_with_its_own_dtype() -> None:
+    x = leaf([2.0, 3.0])
+
+    def narrow(tensor: Any) -> Any:
+        return tensor.to(tp.int32) if tensor.dtype == tp.int64 else tensor
+
+    with graph.saved_tensor_hooks(lambda t: t, narrow):
+        y = x[tp.tensor([0, 0])].sum()
+    with pytest.raises(RuntimeError, match="dtype int32"):
+        y.backward()
+
+
+def test_the_answer_is_dressed_with_what_was_saved() -> None:
+    x = leaf([2.0])
+    h = x * 3.0
+    with graph.saved_tensor_hooks(lambda t: t.detach().numpy(), tp.tensor):
+        y = h.sin()
+    saved = y.grad_fn._saved_self
+    assert saved.grad_fn is h.grad_fn and saved.requires_grad
+
+
+def test_a_history_of_unpacks_own_is_dropped() -> None:
+    x, other = leaf([2.0]), leaf([10.0])
+    with graph.saved_tensor_hooks(lambda t: t.detach(), lambda t: t + 0.0 * other):
+        y = x.sin()
+    (first,) = tp.autograd.grad(y, x, create_graph=True)
+    assert tp.autograd.grad(first, other, retain_graph=True, allow_unused=True) == (None,)
+    (second,) = tp.autograd.grad(first, x)
+    equal(second, [-np.sin(2.0)])
+
+
+def test_a_saved_constant_stays_constant() -> None:
+    x, c = leaf([2.0]), constant([5.0])
+    with graph.saved_tensor_hooks(lambda t: t, lambda t: t.clone().requires_grad_()):
+        y = x * c
+    assert not y.grad_fn._saved_other.requires_grad
+
+
+def test_what_unpack_returns_is_left_as_it_was() -> None:
+    x = leaf([2.0])
+    kept: list[Any] = []
+    with graph.saved_tensor_hooks(lambda t: kept.append(t.detach().clone()), lambda n: kept[0]):
+        y = x.sin()
+    assert y.grad_fn._saved_self.requires_grad
+    assert not kept[0].requires_grad and kept[0].grad_fn is None
+
+
+def test_a_leaf_read_through_a_hook_stands_for_the_leaf() -> None:
+    x = leaf([2.0])
+    with graph.saved_tensor_hooks(lambda t: t.detach().numpy().copy(), tp.tensor):
+        y = x * x
+    again = y.grad_fn._saved_self
+    (again * 5.0).backward()
+    equal(x.grad, [5.0])
+    assert again.grad is None
+
+
+# -- versions ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("way", ["itself", "view", "alias", "no_grad"])
+def test_a_write_through_any_name_is_noticed(way: str) -> None:
+    x = leaf([2.0, 3.0])
+    h = x * 1.0
+    y = h.sin().sum()
+    if way == "no_grad":
+        with tp.no_grad():
+            h.mul_(2.0)
+    else:
+        {"itself": h, "view": h[0], "alias": h.detach()}[way].mul_(2.0)
+    with pytest.raises(RuntimeError) as caught:
+        y.backward()
+    text = str(caught.value)
+    assert "modified by an inplace operation" in text
+    assert "float64" in text and "(2,)" in text and "version 1; expected version 0" in text
+    assert "Sin" in text and "Mul" in text
+    assert x.grad is None
+
+
+def test_a_write_to_what_is_not_saved_is_nobodys_business() -> None:
+    x = leaf([2.0])
+    h = x * 1.0
+    y = h + 1.0
+    h.mul_(2.0)
+    y.backward()
+    equal(x.grad, [1.0])
+
+
+def test_a_saved_result_is_checked_too() -> None:
+    x = leaf([2.0])
+    y = x.exp()
+    z = y * 1.0
+    with tp.no_grad():
+        y.add_(1.0)
+    with pytest.raises(RuntimeError, match="saved by Exp"):
+        z.backward()
+
+
+def test_increment_version_counts_for_the_check() -> None:
+    x = leaf([2.0])
+    h = x * 1.0
+    y = h.sin()
+    graph.increment_version([h])
+    with pytest.raises(RuntimeError, match="version 1; expected version 0"):
+        y.backward()
+
+
+def test_save_on_cpu_checks_what_it_keeps() -> None:
+    x = leaf([2.0])
+    h = x * 1.0
+    with graph.save_on_cpu():
+        y = h.sin()
+    h.mul_(2.0)
+    with pytest.raises(RuntimeError, match="kept on the host by save_on_cpu, is at version 1"):
+        y.backward()
+
+
+# -- the end -----------------------------------------------------------------------------------
+def test_a_slot_that_has_run_is_empty_and_says_so() -> None:
+    x = leaf([2.0])
+    y = x.sin()
+    slot = y.grad_fn._raw_saved_self
+    y.backward()
+    for read in (y.backward, slot.unpack, lambda: slot.data, lambda: y.grad_fn._saved_self):
+        with pytest.raises(RuntimeError, match="a second time.*retain_graph"):
+            read()
+    equal(x.grad, [np.cos(2.0)])
+
+
+def test_a_released_slot_lets_its_unpack_go() -> None:
+    x = leaf([2.0])
+    recorder = Recorder()
+    with recorder.hooks():
+        y = x.sin()
+    slot = y.grad_fn._raw_saved_self
+    assert slot.unpack_hook == recorder.unpack
+    y.backward()
+    assert slot.unpack_hook is None and recorder.alive == 0
+
+
+def test_each_node_is_released_as_it_has_run() -> None:
+    alive: list[int] = []
+    recorder = Recorder()
+
+    def unpack(parcel: Any) -> Any:
+        alive.append(recorder.alive)
+        return parcel.content
+
+    x = leaf([2.0])
+    with collector_off(), graph.saved_tensor_hooks(recorder.pack, unpack):
+        y = x.sin().sin().sin()
+    y.backward()
+    assert alive == [3, 2, 1] and recorder.alive == 0
+
+
+def test_a_failed_backward_releases_what_had_run() -> None:
+    x = leaf([2.0])
+    h = x.sin()
+    y = h.sin()
+    h.register_hook(lambda grad: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        y.backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        y.grad_fn._saved_self  # noqa: B018
+    equal(h.grad_fn._saved_self, [2.0])
+
+
+# -- one slot's own hooks ----------------------------------------------------------------------
+def test_register_hooks_packs_at_once_and_unpacks_later() -> None:
+    recorder = Recorder()
+    x = leaf([2.0])
+    y = x.sin()
+    y.grad_fn._raw_saved_self.register_hooks(recorder.pack, recorder.unpack)
+    assert len(recorder.packed) == 1 and recorder.unpacked == 0
+    y.backward()
+    assert recorder.unpacked == 1
+    equal(x.grad, [np.cos(2.0)])
+
+
+def test_register_hooks_refuses() -> None:
+    recorder = Recorder()
+    x = leaf([2.0])
+    y = x.sin()
+    slot = y.grad_fn._raw_saved_self
+    with pytest.raises(TypeError, match="unpack_hook must be callable"):
+        slot.register_hooks(recorder.pack, 3)
+    slot.register_hooks(recorder.pack, recorder.unpack)
+    with pytest.raises(RuntimeError, match="only one pair"):
+        slot.register_hooks(recorder.pack, recorder.unpack)
+    y.backward()
+    with pytest.raises(RuntimeError, match="after it has been freed"):
+        slot.register_hooks(recorder.pack, recorder.unpack)
+
+
+def test_register_hooks_refuses_a_changed_tensor() -> None:
+    x = leaf([2.0])
+    h = x * 1.0
+    y = h.sin()
+    h.mul_(2.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+
+
+def test_the_data_of_a_slot() -> None:
+    x = leaf([2.0])
+    plain = x.sin().grad_fn._raw_saved_self
+    assert plain.data._storage is x._storage and plain.unpack_hook is None
+    with graph.saved_tensor_hooks(lambda t: ("packed", t), lambda pair: pair[1]):
+        y = x.sin()
+    assert y.grad_fn._raw_saved_self.data[0] == "packed"
+
+
+def test_a_parameter_that_forward_closes_over_keeps_its_history() -> None:
+    w = leaf([3.0])
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(w)
+        return x * w
+
+    def backward(ctx: Any, grad: Any) -> Any:
+        return grad * ctx.saved_tensors[0]
+
+    x = leaf([2.0])
+    (first,) = tp.autograd.grad(function(forward, backward).apply(x), x, create_graph=True)
+    first.backward()
+    equal(w.grad, [1.0])

@@ -12,9 +12,9 @@ from ..autograd.saved import SavedTensor
 from .boxes import TO_THE_NEXT, Arrow, Box, LeafBox, StoreBox
 from .fold import Part, Repeat, Rest, fold, length_of, representatives, unfolded
 from .graph_text import graph_text
-from .kept import Kept, kept_by_slot
+from .kept import Kept, kept_by
 from .mermaid import mermaid
-from .saved_report import described, role_of
+from .saved_report import described, result_label, role_of
 from .tables import hook_name, listing, plural, tensor_text
 from .walk import Names, Roots, Walk, operation_name, result_of, slot_names
 
@@ -238,7 +238,7 @@ def _stores(
             if not isinstance(slot, SavedTensor) or slot._original is None:
                 continue
             # A hook may keep the values elsewhere: then the slot itself stands for them.
-            for kept in kept_by_slot(slot) or [Kept(slot, 0, "")]:
+            for kept in kept_by(slot) or [Kept(slot, 0, "")]:
                 key = id(kept.memory)
                 shown = "several slots" if box in rests else name
                 keepers.setdefault(key, {}).setdefault(box, {})[shown] = None
@@ -262,7 +262,7 @@ def _description(walk: Walk, node: Node, slot: SavedTensor) -> tuple[str, ...]:
     shape, dtype, _ = described(slot)
     role, name = role_of(walk, node, slot)
     if role == "result":
-        role, name = "input", name or f"from {walk.number(node)} {operation_name(node)}"
+        role, name = "input", name or f"from {result_label(walk, node, slot._output_nr)}"
     what = name.replace("from ", "result of ", 1) if role == "input" else name or role
     lines = (what, tensor_text(shape, dtype))
     if slot._unpack_hook is None:

@@ -16,6 +16,7 @@ from ..tensor_base import TensorBase
 
 # How far an object's attributes are followed: what pack returns is a value with a few parts.
 DEPTH = 4
+CONTAINERS = (dict, list, tuple, set, frozenset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +34,11 @@ class Kept:
     device: str
 
 
-def kept_by_slot(slot: SavedTensor) -> list[Kept]:
-    """The memory of one slot: its storage, or what can be found in what pack returned."""
-    if slot._original is None:
-        return []
-    return kept_by(slot._storage if slot._unpack_hook is None else slot._value)
-
-
 def kept_by(value: Any) -> list[Kept]:
     """The memory that `value` keeps alive, each piece once, in the order in which it is met.
 
-    Looks into tensors, arrays, bytes, containers, and the attributes of other objects; not into
-    functions, classes, graphs and weak references. A number or a path keeps no memory here.
+    Looks into tensors, saved slots, arrays, bytes, containers, and the attributes of other objects;
+    not into functions, classes, graphs and weak references. A number or a path keeps no memory.
     """
     found: dict[int, Kept] = {}
     seen: set[int] = set()
@@ -57,6 +51,9 @@ def kept_by(value: Any) -> list[Kept]:
         kept = _own_memory(item)
         if kept is not None:
             found.setdefault(id(kept.memory), kept)
+        elif type(item) in CONTAINERS:
+            parts = item.values() if isinstance(item, dict) else item
+            waiting.extend((part, depth) for part in reversed(list(parts)))
         elif depth < DEPTH:
             waiting.extend((part, depth + 1) for part in reversed(list(_parts(item))))
     return list(found.values())
@@ -77,7 +74,10 @@ def _own_memory(item: Any) -> Kept | None:
 
 
 def _parts(item: Any) -> Iterator[Any]:
-    if isinstance(item, (str, int, float, complex, type, Node, SavedTensor)) or callable(item):
+    if isinstance(item, (str, int, float, complex, type, Node)) or callable(item):
+        return
+    if isinstance(item, SavedTensor):
+        yield item._storage if item._unpack_hook is None else item._value
         return
     if isinstance(item, dict):
         yield from item.values()

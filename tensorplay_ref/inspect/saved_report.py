@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.node import Node
 from ..autograd.saved import SavedTensor
 from .figures import BLUE, GREY, byte_axis, finish, new_axes
-from .kept import Kept, kept_by_slot
+from .kept import Kept, kept_by
 from .tables import NOTHING, hook_name, html_table, plural, text_table
 from .walk import Names, Roots, Walk, operation_name, slot_names
 
@@ -200,7 +200,7 @@ def saved(y: Roots, names: Names | None = None) -> SavedReport:
             if not isinstance(slot, SavedTensor):
                 continue
             row = len(records) + 1
-            kept = kept_by_slot(slot)
+            kept = kept_by(slot)
             fresh = [part for part in kept if id(part.memory) not in first_row]
             first_row.update((id(part.memory), row) for part in fresh)
             new[row] = sum(part.nbytes for part in fresh)
@@ -264,6 +264,11 @@ def _nbytes(shape: tuple[int, ...], dtype: Any) -> int:
     return count
 
 
+def result_label(walk: Walk, node: Node, number: int) -> str:
+    """An operation, and which of its results is meant if it is not the first."""
+    return walk.label(node) + (f", output {number}" if number else "")
+
+
 def role_of(walk: Walk, node: Node, slot: SavedTensor) -> tuple[str, str]:
     """What the saved tensor is to the graph, and its name; see `SavedRecord`."""
     if slot._is_output:
@@ -271,7 +276,7 @@ def role_of(walk: Walk, node: Node, slot: SavedTensor) -> tuple[str, str]:
     maker = slot._node
     if maker is not None:
         name = walk.result_name(maker, slot._output_nr)
-        return "input", name or f"from {walk.number(maker)} {operation_name(maker)}"
+        return "input", name or f"from {result_label(walk, maker, slot._output_nr)}"
     if slot._leaf is not None:
         return "leaf", walk.variable_name(slot._leaf)
     if slot._original is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 from typing import Any
 from weakref import WeakKeyDictionary, ref
@@ -164,8 +165,11 @@ class Listener:
         event = self._announced.get(node)
         if event is None:
             event = self._add("forward", operation=self._operation(node))
-            if node.shape is not None:
-                event.shape, event.dtype = node.shape, str(node.dtype)
+            # The owner of saved slots need not have a result: a checkpoint has none.
+            shape = getattr(node, "shape", None)
+            if shape is not None:
+                event.shape, event.dtype = shape, str(node.dtype)
+                event.nbytes = math.prod(shape) * int(node.dtype.itemsize)
             self._announced[node] = event
         return event
 

@@ -39,6 +39,12 @@ class Walk:
         """The number of an operation, counted from 1."""
         return self._numbers[node]
 
+    def label(self, node: Node) -> str:
+        """Number and name of an operation; one that saved values remember, and no edge, has none."""
+        number = self._numbers.get(node)
+        name = operation_name(node)
+        return name if number is None else f"{number} {name}"
+
     def leaf_name(self, leaf: AccumulateGrad) -> str:
         """The name given to the leaf, else "leaf 1", "leaf 2" and so on."""
         return self._name_of_variable[id(leaf.variable)]

@@ -27,8 +27,8 @@ def equal(
 
 
 def same(found: Any, expected: Any, what: str) -> None:
-    """Assert that two Python values are equal."""
-    if found != expected:
+    """Assert that two Python values are equal, or that the one found is None when it should be."""
+    if found is not None if expected is None else found != expected:
         raise AssertionError(f"{what}: expected {expected!r}, found {found!r}")
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..api import Api
 from ..expect import equal, raises, same, true
-from ..statement import statement, tensorplay_1_0
+from ..statement import statement, tensorplay_1_0, torch_2_13
 
 TOPIC = "engine and gradients"
 
@@ -123,3 +123,57 @@ def a_gradient_can_be_taken_off(api: Api) -> None:
     x.grad = None
     (x * 4.0).sum().backward()
     equal(api, x.grad, [4.0])
+
+
+@tensorplay_1_0(".grad is the caller's tensor", shows="found [0., 0.]")
+@statement(TOPIC, "engine")
+def a_given_gradient_is_copied_under_create_graph(api: Api) -> None:
+    """Under create_graph, too, .grad is another buffer than the gradient that was given."""
+    x, g = api.leaf([1.0, 2.0]), api.constant([5.0, 6.0])
+    (x + 0.0).backward(g, create_graph=True)
+    with api.no_grad():
+        x.grad.zero_()
+    equal(api, g, [5.0, 6.0], "the caller's gradient")
+
+
+@tensorplay_1_0("a hook registered before the forward pass never runs", shows="found [5., 6.]")
+@statement(TOPIC, "engine")
+def a_given_gradient_is_copied_for_a_leaf_with_hooks(api: Api) -> None:
+    """A leaf with a post-accumulate hook has a .grad of its own, too."""
+    x, g = api.leaf([1.0, 2.0]), api.constant([5.0, 6.0])
+
+    def zero(leaf: Any) -> None:
+        with api.no_grad():
+            leaf.grad.zero_()
+
+    x.register_post_accumulate_grad_hook(zero)
+    (x + 0.0).backward(g)
+    equal(api, x.grad, [0.0, 0.0])
+    equal(api, g, [5.0, 6.0], "the caller's gradient")
+
+
+@tensorplay_1_0("makes a new tensor each time", shows="nothing was raised")
+@statement(TOPIC, 10)
+def a_saved_gradient_that_was_added_to_is_an_error(api: Api) -> None:
+    """Adding to .grad counts as a write: a gradient saved before it is an error in backward."""
+    x, w = api.leaf([2.0]), api.leaf([5.0])
+    (x * 3.0).sum().backward()
+    y = (x.grad * w).sum()
+    (x * 4.0).sum().backward()
+    raises(RuntimeError, y.backward, "inplace")
+
+
+@torch_2_13("leaves that were reached have their gradient", shows="found [False, True]")
+@tensorplay_1_0("leaves that were reached have their gradient", shows="found [False, True]")
+@statement(TOPIC, "engine")
+def a_backward_that_fails_late_changes_no_gradient(api: Api) -> None:
+    """A backward that fails has changed no gradient, not even of leaves that it reached before."""
+
+    def refuse(ctx: Any, gradient: Any) -> Any:
+        raise KeyError("late")
+
+    a, x = api.leaf([2.0]), api.leaf([3.0])
+    h = api.function(lambda ctx, x: x * 1.0, refuse).apply(x)
+    y = (h + 1.0) * a
+    raises(KeyError, lambda: y.sum().backward())
+    same([a.grad is None, x.grad is None], [True, True], "no gradient of a, of x")

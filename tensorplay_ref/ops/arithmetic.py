@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor_base import TensorBase
 from .elementwise import binary
-from .operation import Operation, make_result
+from .operation import NUMBERS, Operation, make_result
 from .temporaries import floating, of_floats, reuse, zeros
 
 
@@ -146,13 +145,15 @@ class Pow(Operation):
                 "Pow: integers to negative integer powers are not allowed; convert the base first, "
                 "for example with .to(float32)"
             )
-        if not isinstance(y, np.ndarray):
-            # np.power takes the general way for every exponent, which is many times slower.
-            if y == 2:
-                return np.square(x)
-            if y == 1:
-                return np.positive(x)
         with np.errstate(all="ignore"):
+            if not isinstance(y, np.ndarray):
+                # np.power takes the same way for every exponent, which is many times slower.
+                if y == 2:
+                    return np.square(x)
+                if y == 3:
+                    return np.square(x) * x
+                if y == 1:
+                    return np.positive(x)
             return np.power(x, y)
 
     def save(self, result: Any, a: Any, b: Any) -> None:
@@ -169,8 +170,7 @@ class Pow(Operation):
         if self.inputs[0] is not None:
             of_base = self.of_base(grad, base, exponent)
         if self.inputs[1] is not None:
-            number = not isinstance(base, TensorBase)
-            if number:
+            if is_number(base):
                 array = np.asarray(base, result.dtype)
                 base = make_result(Pow, (exponent,), array, exponent.device)
             # The logarithm of 1 instead of 0 keeps the second derivative free of NaN, too.
@@ -182,8 +182,7 @@ class Pow(Operation):
     @staticmethod
     def of_base(grad: Any, base: Any, exponent: Any) -> Any:
         """g * exponent * base**(exponent - 1), without NaN where the exponent is 0."""
-        varies = isinstance(exponent, TensorBase)
-        if varies:
+        if not is_number(exponent):
             lower = exponent.masked_fill((exponent == 0) & (base == 0), 1.0) - 1.0
             return base**lower * exponent * grad
         if exponent == 0:
@@ -253,3 +252,8 @@ def refuse_integer_zero(operation: str, dividend: Any, divisor: Any) -> None:
             f"{operation}: an integer was divided by zero; convert to a floating dtype to get "
             "infinity or NaN instead"
         )
+
+
+def is_number(operand: Any) -> bool:
+    """Whether an operand is a Python or NumPy number, not a tensor."""
+    return isinstance(operand, NUMBERS)

@@ -30,7 +30,9 @@ class Reduction(Operation):
     @classmethod
     def apply(cls, *args: Any) -> Any:
         x, dims, *rest = args if len(args) > 1 else (*args, None)
-        return super().apply(x, axes_of(cls.__name__, dims, x._array.ndim), *rest)
+        if dims is not None:
+            dims = axes_of(cls.__name__, dims, x.ndim)
+        return super().apply(x, dims, *rest)
 
     def spread(self, tensor: Any, shape: tuple[int, ...]) -> Any:
         """A tensor of the result's shape with the reduced axes back: it broadcasts to shape."""
@@ -177,7 +179,7 @@ class Cumsum(Operation):
 
 def count(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> int:
     """How many elements of an array of `shape` meet in one element of the result."""
-    return math.prod(shape if axes is None else (shape[axis] for axis in axes if shape))
+    return math.prod(shape if axes is None else (shape[axis] for axis in axes))
 
 
 def reduce(ufunc: Any, x: Any, axes: Any, keepdim: bool, **options: Any) -> Any:
@@ -187,9 +189,8 @@ def reduce(ufunc: Any, x: Any, axes: Any, keepdim: bool, **options: Any) -> Any:
 
 def total(x: Array, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
     """The sum, booleans and integers added up as int64, half precision in single precision."""
-    if x.dtype.kind in "biu":
-        return reduce(np.add, x, axes, keepdim, dtype=np.int64)
-    return reduce(np.add, x, axes, keepdim, dtype=np.float32 if x.itemsize == 2 else None)
+    dtype: Any = np.float32 if x.itemsize == 2 else None
+    return reduce(np.add, x, axes, keepdim, dtype=np.int64 if x.dtype.kind in "biu" else dtype)
 
 
 def require_elements(operation: str, x: Array, axes: tuple[int, ...] | None) -> None:

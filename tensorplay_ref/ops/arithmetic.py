@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from .elementwise import binary
-from .operation import NUMBERS, Operation, make_result
+from .operation import Operation, make_result
+from .promotion import NUMBERS
 from .temporaries import floating, of_floats, reuse, zeros
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.node import Node
 from ..autograd.saved import SavedTensor
-from .figures import BLUE, GREY, byte_axis, finish, new_axes
+from .figures import new_axes
 from .kept import Kept, kept_by
+from .saved_bars import MOST_BARS, by_name, draw_bars
 from .tables import NOTHING, hook_name, html_table, plural, text_table
 from .walk import Names, Roots, Walk, operation_name, slot_names
 
@@ -162,20 +163,10 @@ class SavedReport:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """A bar for each operation that saves: the bytes it keeps alive, shared ones in grey."""
-        ax = new_axes() if ax is None else ax
-        totals = self.bytes_by_operation()
-        labels = list(totals)
-        new, shared = [n for n, _ in totals.values()], [s for _, s in totals.values()]
-        positions = range(len(labels))
-        ax.barh(positions, new, color=BLUE, label="kept by this operation")
-        if any(shared):
-            ax.barh(
-                positions, shared, left=new, color=GREY, label="kept by an operation above already"
-            )
-        ax.set_yticks(positions, labels)
-        ax.invert_yaxis()
-        unit = byte_axis(ax.xaxis, max((n + s for n, s in totals.values()), default=0))
-        return finish(ax, "Saved for backward", f"kept alive ({unit})", "operation")
+        bars = self.bytes_by_operation()
+        if len(bars) > MOST_BARS:
+            bars = by_name(bars)
+        return draw_bars(new_axes(7.0, 1.6 + 0.32 * len(bars)) if ax is None else ax, bars)
 
 
 def saved(y: Roots, names: Names | None = None) -> SavedReport:

@@ -40,7 +40,7 @@ class Walk:
         return self._numbers[node]
 
     def label(self, node: Node) -> str:
-        """Number and name of an operation; one that saved values remember, and no edge, has none."""
+        """Number and name of an operation; one to which no edge leads any more has no number."""
         number = self._numbers.get(node)
         name = operation_name(node)
         return name if number is None else f"{number} {name}"

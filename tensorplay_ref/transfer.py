@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from .accelerator import Stream
-from .device import CPU, Device
+from .device import Device
 from .storage import CountedStorage, Storage, host_storage
 from .tensor_base import TensorBase, new_tensor
 
@@ -74,16 +74,3 @@ def copy_to(
             operation,
         )
     return new_tensor(type(tensor), array, storage)
-
-
-def pinned_copy(tensor: T) -> T:
-    """A detached copy of a host tensor in pinned memory, which the link reads faster.
-
-    Errors: RuntimeError when the tensor is not on the host.
-    """
-    if tensor.device is not CPU:
-        raise RuntimeError(
-            f"pin_memory: only host memory can be pinned, this tensor is on {tensor.device}; "
-            "use .cpu().pin_memory()"
-        )
-    return copy_to(tensor, CPU, pinned=True, operation="pin_memory")

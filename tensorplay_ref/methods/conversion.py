@@ -50,7 +50,15 @@ class ConversionMethods(TensorBase):
         return self.to(where, non_blocking=non_blocking)
 
     def pin_memory(self) -> Self:
-        """In pinned host memory, from which a non-blocking copy runs beside the computing."""
+        """In pinned host memory, from which a non-blocking copy runs beside the computing.
+
+        Errors: RuntimeError when it is not on the host.
+        """
+        if self._storage.device is not CPU:
+            raise RuntimeError(
+                f"pin_memory: only host memory can be pinned, this tensor is on {self.device}; use "
+                ".cpu().pin_memory()"
+            )
         return self if self.is_pinned() else ToDevice.apply(self, CPU, False, True)
 
     def type_as(self, other: TensorBase) -> Self:

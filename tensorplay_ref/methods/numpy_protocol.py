@@ -68,7 +68,8 @@ ONE_OPERAND: dict[np.ufunc, type[Operation]] = {
 # These read no values, so they may look at any tensor.
 HARMLESS = (np.shape, np.ndim, np.size, np.shares_memory, np.may_share_memory, np.result_type)
 # Where the name of the operation differs from NumPy's.
-OTHER_NAMES = {"concatenate": "cat", "square": "square", "power": "pow", "transpose": "permute"}
+OTHER_NAMES = {"concatenate": "cat", "power": "pow", "transpose": "permute"}
+NO_METHODS = ("cat", "stack", "einsum")
 
 
 class NumpyMethods(ConversionMethods):
@@ -109,7 +110,7 @@ def _values(name: str, value: Any) -> Any:
     if isinstance(value, TensorBase):
         if value.requires_grad:
             own = OTHER_NAMES.get(name, name)
-            known = f"use tp.{own}" if hasattr(type(value), own) or own == "cat" else ""
+            known = f"use tp.{own}" if own in NO_METHODS or hasattr(value, own) else ""
             raise TypeError(
                 f"np.{name} of a Tensor that requires grad would lose the graph; "
                 f"{known + ', or ' if known else 'use '}tensor.detach().numpy() for an array"

@@ -7,6 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.grad_mode import grad_enabled
+from ..device import CPU
+from ..storage import host_storage
+from ..tensor_base import new_tensor
 from .operation import Operation
 from .promotion import promoted
 
@@ -51,6 +55,8 @@ class Matmul(Operation):
     def backward(self, grad: Any) -> Any:
         a, b = self.read()
         rows, columns = self.params
+        if rows > 1 and columns > 1 and not grad_enabled.get() and grad._storage.device is CPU:
+            return self._on_arrays(grad, a, b)
         if rows == columns == 1:
             return None if b is None else grad * b, None if a is None else grad * a
         left = grad if columns > 1 else grad.unsqueeze(-1)
@@ -68,6 +74,26 @@ class Matmul(Operation):
                 for_b = (a.unsqueeze(-1) if rows == 1 else a.mT) @ left
             for_b = for_b.squeeze(-1) if columns == 1 else for_b
         return for_a, for_b
+
+    def _on_arrays(self, grad: Any, a: Any, b: Any) -> Any:
+        """The same for matrices when nothing is recorded: no views, nodes and operations between.
+
+        Layers are made of products, and their gradients are most of a training step.
+        """
+        kind, g = type(grad), grad._array
+        for_a = for_b = None
+        if b is not None:
+            for_a = Matmul.forward(g, b._array.swapaxes(-1, -2))
+        if a is not None:
+            x = a._array
+            if x.ndim > 2 and self.params[1] == 2:
+                for_b = x.reshape(-1, x.shape[-1]).T @ g.reshape(-1, g.shape[-1])
+            else:
+                for_b = np.matmul(x.swapaxes(-1, -2), g)
+        return tuple(
+            None if array is None else new_tensor(kind, array, host_storage(array))
+            for array in (for_a, for_b)
+        )
 
 
 class Linear(Operation):

@@ -12,7 +12,16 @@ import tensorplay_ref as tp
 
 from ...autograd.graph import saved_tensor_hooks
 from ..check import Exercise, Step
-from ..compare import raises, same, same_count, same_object, same_trace, same_values, shown
+from ..compare import (
+    Difference,
+    raises,
+    same,
+    same_count,
+    same_object,
+    same_trace,
+    same_values,
+    shown,
+)
 from .programs import Pair, constant, package_slot, variable
 
 # -- the slot ----------------------------------------------------------------------------------
@@ -267,17 +276,21 @@ def an_error_takes_it_off(hooks: Any, slot_of: Any) -> None:
 @context_manager.case
 def only_functions_are_taken(hooks: Any, slot_of: Any) -> None:
     """hooks that cannot be called"""
-    identity = lambda tensor: tensor  # noqa: E731
-    for name, pack, unpack in (("pack", 3, identity), ("unpack", identity, None)):
+    events: list[str] = []
+    pair = Pair("a refused pair", events)
+    for name, pack, unpack in (("pack", 3, pair.unpack), ("unpack", pair.pack, None)):
 
         def enter(pack: Any = pack, unpack: Any = unpack) -> None:
             with hooks(pack, unpack):
                 pass
 
         raises(TypeError, enter, f"on entering with a wrong {name}", saying=[name])
-    events: list[str] = []
-    note(slot_of, events, "after a refused entry")
-    same_trace(events, ["after a refused entry: nobody packs"], "a refused context")
+        try:
+            note(slot_of, events, f"after a wrong {name}")
+        except TypeError as error:
+            raise Difference(f"after a wrong {name} the refused pair is on hook_stack") from error
+    expected = [f"after a wrong {name}: nobody packs" for name in ("pack", "unpack")]
+    same_trace(events, expected, "a refused context")
 
 
 @context_manager.case

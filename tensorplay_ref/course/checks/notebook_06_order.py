@@ -28,6 +28,14 @@ arena = Exercise(
 
 
 @arena.case
+def every_arena_has_its_own_buffer(arena_of: Any) -> None:
+    """two stores"""
+    first, second = arena_of(), arena_of()
+    first.pack(constant(1.0))
+    same(len(second.buffer), 0, "the length of a second, unused buffer")
+
+
+@arena.case
 def one_tensor_goes_in_and_comes_out(arena_of: Any) -> None:
     """one matrix of float32"""
     store = arena_of()
@@ -118,14 +126,6 @@ def two_losses_in_the_order_of_recording(arena_of: Any) -> None:
         two_losses(x, walk)
     two_losses(plain, walk)
     same_gradient(x.grad, plain.grad, "x")
-
-
-@arena.case
-def every_arena_has_its_own_buffer(arena_of: Any) -> None:
-    """two stores"""
-    first, second = arena_of(), arena_of()
-    first.pack(constant(1.0))
-    same(len(second.buffer), 0, "the length of a second, unused buffer")
 
 
 # -- history -----------------------------------------------------------------------------------

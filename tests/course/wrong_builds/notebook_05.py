@@ -14,7 +14,10 @@ def slot_class(lesson: Any, **methods: Any) -> Any:
 @wrong("05.saved_tensor", says="a slot saved under two pairs and read after both: step 2")
 def looks_the_unpack_up_at_reading(lesson: Any) -> Any:
     def unpack(self: Any) -> Any:
-        return lesson.hook_stack[-1][1](self.kept) if lesson.hook_stack else self.kept
+        if lesson.hook_stack:
+            return lesson.hook_stack[-1][1](self.kept)
+        self.unpack_hook = None
+        return lesson.SavedTensor.unpack(self)
 
     return slot_class(lesson, unpack=unpack), lesson.hook_stack
 
@@ -30,16 +33,13 @@ def never_compares_versions(lesson: Any) -> Any:
 @wrong("05.saved_tensor", says="unpack called once, expected twice (one slot)")
 def keeps_what_it_unpacked(lesson: Any) -> Any:
     def unpack(self: Any) -> Any:
+        if self.unpack_hook is None:
+            return lesson.SavedTensor.unpack(self)
         if not hasattr(self, "value"):
             self.value = lesson.SavedTensor.unpack(self)
         return self.value
 
-    def init(self: Any, tensor: Any) -> None:
-        lesson.SavedTensor.__init__(self, tensor)
-        if self.unpack_hook is None:
-            self.unpack = lambda: lesson.SavedTensor.unpack(self)
-
-    return slot_class(lesson, unpack=unpack, __init__=init), lesson.hook_stack
+    return slot_class(lesson, unpack=unpack), lesson.hook_stack
 
 
 @wrong("05.saved_tensor", says="outer packs")
@@ -187,17 +187,28 @@ def does_not_say_which_hook_is_wrong(lesson: Any) -> Any:
     return context_class(lesson, __enter__=enter)
 
 
-@wrong("05.context_manager", says="a refused context: step 1")
-def puts_a_wrong_pair_on_before_it_looks(lesson: Any) -> Any:
+@wrong("05.context_manager", says="after a wrong pack the refused pair is on hook_stack")
+def looks_after_it_has_put_the_pair_on(lesson: Any) -> Any:
     def enter(self: Any) -> None:
         lesson.hook_stack.append(self.pair)
         for name, hook in zip(("pack", "unpack"), self.pair, strict=True):
             if not callable(hook):
-                lesson.hook_stack.insert(0, self.pair)
-                lesson.hook_stack[-1] = (lambda tensor: lesson.events.append(1), abs)
-                raise TypeError(name)
+                raise TypeError(f"{name} must be callable")
 
-    lesson.events = []
+    return context_class(lesson, __enter__=enter)
+
+
+@wrong(
+    "05.context_manager", says="a refused context: step 2 is 'after a wrong unpack: a refused pa"
+)
+def looks_at_pack_first_and_at_unpack_too_late(lesson: Any) -> Any:
+    def enter(self: Any) -> None:
+        if not callable(self.pair[0]):
+            raise TypeError("pack must be callable")
+        lesson.hook_stack.append(self.pair)
+        if not callable(self.pair[1]):
+            raise TypeError("unpack must be callable")
+
     return context_class(lesson, __enter__=enter)
 
 

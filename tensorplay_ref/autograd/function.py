@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..tensor_base import TensorBase, ViewOf, detached, follow_base
+from ..tensor_base import TensorBase, ViewOf, detached, follow_base, keep_retaining
 from .context import FunctionContext
 from .grad_mode import grad_enabled
 from .node import Node, connect
@@ -155,7 +155,9 @@ def _attach(ctx: FunctionContext, outputs: list[Any]) -> None:
             # A view of an input: its history is this operation's, and it may not be written.
             result._view = ViewOf(result._view.base, (), None, True)
         ctx.note_output(output, position)
+        former, number = result._node, result._output_nr
         result._node, result._output_nr, result._requires_grad = ctx, position, True
+        keep_retaining(result, former, number)
     ctx.results = results
     if watchers:
         notify("record", ctx, result=outputs[0], inputs=ctx.arguments)

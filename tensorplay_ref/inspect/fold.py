@@ -15,6 +15,8 @@ import numpy as np
 # A piece that is longer than this is not looked for.
 LONGEST = 256
 FEWEST = 3
+# How many pieces back it is looked for a better beginning.
+NAMES_BACK = 4
 
 
 @dataclass(frozen=True)
@@ -50,14 +52,24 @@ class Rest:
 Part = One | Repeat | Rest
 
 
-def fold(keys: Sequence[Hashable], longest_row: int) -> tuple[Part, ...]:
-    """The row of `keys` with repeats folded; beyond `longest_row` parts its middle is summed up."""
-    codes = {key: code for code, key in enumerate(dict.fromkeys(keys))}
-    row = np.array([codes[key] for key in keys], dtype=np.int64)
-    parts = _fold(row, 0)
+def fold(
+    keys: Sequence[Hashable], longest_row: int, names: Sequence[Hashable] | None = None
+) -> tuple[Part, ...]:
+    """The row of `keys` with repeats folded; beyond `longest_row` parts its middle is summed up.
+
+    Where a repeat could begin at several places, it begins where `names`, which tell less than the
+    keys, have begun to repeat: a layer whose first time is special still begins at its beginning.
+    """
+    row = _codes(keys)
+    parts = _fold(row, row if names is None else _codes(names), 0)
     if _size(parts) <= longest_row:
         return parts
     return _without_middle(parts, longest_row)
+
+
+def _codes(keys: Sequence[Hashable]) -> np.ndarray:
+    codes = {key: code for code, key in enumerate(dict.fromkeys(keys))}
+    return np.array([codes[key] for key in keys], dtype=np.int64)
 
 
 def unfolded(count: int) -> tuple[Part, ...]:
@@ -85,7 +97,7 @@ def _size(parts: Sequence[Part]) -> int:
     return sum(_size(part.parts) if isinstance(part, Repeat) else 1 for part in parts)
 
 
-def _fold(row: np.ndarray, offset: int) -> tuple[Part, ...]:
+def _fold(row: np.ndarray, names: np.ndarray, offset: int) -> tuple[Part, ...]:
     """Fold a row that begins at position `offset`, always taking what covers the most."""
     total = len(row)
     longest = min(LONGEST, total // FEWEST)
@@ -101,14 +113,31 @@ def _fold(row: np.ndarray, offset: int) -> tuple[Part, ...]:
     position = 0
     while position < total:
         length, covered_here = int(best_length[position]), int(best_covered[position])
+        if length:
+            shift = _to_beginning(names, position, length)
+            later = position + shift
+            if shift and best_length[later] == length:
+                # One repetition less is no loss if the others begin where a reader expects it.
+                length = 0 if best_covered[later] >= covered_here - length else length
         if not length:
             parts.append(One(offset + position))
             position += 1
             continue
-        piece = _fold(row[position : position + length], offset + position)
+        end = position + length
+        piece = _fold(row[position:end], names[position:end], offset + position)
         parts.append(Repeat(offset + position, length, covered_here // length, piece))
         position += covered_here
     return tuple(parts)
+
+
+def _to_beginning(names: np.ndarray, position: int, length: int) -> int:
+    """How far it is from `position` to the next beginning of a piece, as the names repeat."""
+    first, earliest = position, position - NAMES_BACK * length
+    while first > 0 and names[first - 1] == names[first - 1 + length]:
+        first -= 1
+        if first < earliest:
+            return 0
+    return (first - position) % length
 
 
 def _run_lengths(equal: np.ndarray) -> np.ndarray:

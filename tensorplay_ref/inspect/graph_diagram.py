@@ -82,7 +82,8 @@ def graph(y: Roots, names: Names | None = None, fold_above: int = 24) -> GraphDi
     if len(walk.operations) <= fold_above:
         parts = unfolded(len(walk.operations))
     else:
-        parts = fold(_keys(walk), longest_row=2 * fold_above)
+        titles = [operation_name(node) for node in walk.operations]
+        parts = fold(_keys(walk), 2 * fold_above, titles)
     standing_for = representatives(parts)
     return GraphDiagram(
         _boxes(walk, parts, standing_for),

@@ -81,6 +81,20 @@ def a_function_that_saves_its_output_is_no_cycle(api: Api) -> None:
         same(parcels.alive, 0, "packed objects alive below the Function")
 
 
+@torch_2_13("leaks it: a cycle that no collector can see", shows="found 1")
+@tensorplay_1_0("leaks it", shows="found 1")
+@statement(TOPIC, 11)
+def an_identity_packed_output_of_a_function_is_no_cycle(api: Api) -> None:
+    """An output saved by a Function under identity hooks does not keep its graph alive."""
+    with collector_off():
+        parcels = Parcels(api, detach=False)
+        with parcels.context:
+            y = exponential(api).apply(api.leaf([2.0]))
+        same(parcels.alive, 1, "packed objects alive")
+        del y
+        same(parcels.alive, 0, "packed objects alive after dropping the result")
+
+
 @statement(TOPIC, 11)
 def backward_frees_what_was_packed(api: Api) -> None:
     """After a backward the packed objects are gone, though the result is still there."""

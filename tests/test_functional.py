@@ -76,6 +76,13 @@ CASES = [
         scores,
     ),
     *_losses(
+        "cross_entropy that ignores a class",
+        lambda f, lib, r, x: f.cross_entropy(
+            x, _classes(lib, 0, 2, 1, 1), ignore_index=1, reduction=r
+        ),
+        scores,
+    ),
+    *_losses(
         "cross_entropy of maps",
         lambda f, lib, r, x: f.cross_entropy(
             x, _classes(lib, [[0, 2], [1, -100]], [[1, 1], [2, 0]]), reduction=r

@@ -56,7 +56,7 @@ class NllLoss(Operation):
 
     @staticmethod
     def forward(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
-        rows = plain_rows(x, target, weight)
+        rows = plain_rows(x, target, weight, ignore_index)
         if rows is not None:
             losses = -x[rows, target._array]
             return reduced(losses, reduction)
@@ -93,7 +93,7 @@ class NllLossBackward(Operation):
         g: Any, target: Any, weight: Any, ignore_index: int, reduction: str, shape: tuple[int, ...]
     ) -> Any:
         out = np.zeros(shape, g.dtype)
-        rows = plain_rows(out, target, weight)
+        rows = plain_rows(out, target, weight, ignore_index)
         if rows is not None:
             out[rows, target._array] = -g / len(rows) if reduction == "mean" else -g
             return out
@@ -115,7 +115,7 @@ class NllLossBackward(Operation):
         return NllLoss.apply(grad, target, weight, *self.params)
 
 
-def plain_rows(x: Any, target: Any, weight: Any) -> Any:
+def plain_rows(x: Any, target: Any, weight: Any, ignore_index: int) -> Any:
     """The row numbers of x (N, C) if every row counts once, with a class that there is; else None.
 
     This is the case of nearly every training step, and needs no factors and no checks one by one.
@@ -125,7 +125,7 @@ def plain_rows(x: Any, target: Any, weight: Any) -> Any:
         return None
     if classes.shape != x.shape[:1] or not classes.size:
         return None
-    if classes.min() < 0 or classes.max() >= x.shape[1]:
+    if classes.min() < 0 or classes.max() >= x.shape[1] or 0 <= ignore_index < x.shape[1]:
         return None
     return np.arange(len(classes))
 

@@ -78,7 +78,9 @@ def upper_half(array: Array) -> Array | None:
     single = array if array.dtype == np.float32 else narrowed(array, np.dtype(np.float32))
     if single is None:
         return None
-    bits = np.array(single, order="K").view(np.uint32)
+    # NumPy makes scalars of results without axes, and those cannot be written to.
+    single = np.atleast_1d(single)
+    bits = single.view(np.uint32)
     # Adding half a unit of the upper half, less one if it is even, makes dropping the lower half
     # round to nearest even.
     odd = bits >> 16
@@ -92,7 +94,7 @@ def upper_half(array: Array) -> Array | None:
         if not np.array_equal(rounded & 0x7FFF >= 0x7F80, ~np.isfinite(single)):
             return None
         rounded[(rounded & 0x7FFF == 0) & (single != 0)] += 1
-    return rounded
+    return rounded.reshape(array.shape) if not array.ndim else rounded
 
 
 def _same_finite(narrow: Array, array: Array) -> bool:

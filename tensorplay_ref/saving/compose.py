@@ -53,9 +53,6 @@ class compose(Policy):
         """What the inner pair packs, its tensors packed by the outer pair."""
         inside = pack_with(self._inner, tensor)
         left = inside is tensor
-        if type(inside) is Shared:
-            # Shared by slots that save the same; here `compose` sees to that itself.
-            inside = inside.packed
         met: list[TensorBase] = []
 
         def again(part: TensorBase) -> Any:
@@ -84,6 +81,9 @@ def _replaced(value: Any, kind: type, replace: Callable[[Any], Any]) -> Any:
     """`value` with each object of `kind` replaced, also inside containers."""
     if isinstance(value, kind):
         return replace(value)
+    if type(value) is Shared:
+        # Shared by slots that save the same values; here `compose` sees to that itself.
+        return _replaced(value.packed, kind, replace)
     if isinstance(value, tuple) and hasattr(value, "_make"):
         return value._make(_replaced(item, kind, replace) for item in value)
     if type(value) in (list, tuple):

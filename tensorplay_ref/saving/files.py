@@ -32,7 +32,8 @@ class ArrayFile:
     """An array in a file of its own, which is removed with this object.
 
     Also removed when the interpreter exits. The file is in NumPy's .npy format, so it can be looked
-    at with `numpy.load`; nothing in it is ever unpickled.
+    at with `numpy.load`. Reading it back trusts nothing in it: size and header must be those that
+    were written, and the checksum that of the array.
 
     Attributes:
         path: where it is; the name is random.
@@ -46,7 +47,7 @@ class ArrayFile:
         self.nbytes = int(array.nbytes)
         self._shape, self._dtype = array.shape, array.dtype
         self._checksum = _checksum(array)
-        _write(self.path, array)
+        self._header = _write(self.path, array)
         weakref.finalize(self, _in_process, os.getpid(), _remove_file, self.path)
         # The directory must outlive its files.
         self._directory = directory
@@ -54,33 +55,41 @@ class ArrayFile:
     def read(self) -> Array:
         """The array. Errors: RuntimeError naming the file when it was deleted or changed."""
         try:
-            array: Array = np.load(self.path, allow_pickle=False)
+            with open(self.path, "rb") as file:
+                array = self._read(file)
         except FileNotFoundError:
             raise RuntimeError(
                 f"the file of a saved tensor was deleted before backward read it: {self.path}"
             ) from None
-        except (OSError, ValueError, EOFError, SyntaxError) as error:
+        except OSError as error:
             raise RuntimeError(
                 f"the file of a saved tensor cannot be read any more: {self.path} ({error})"
             ) from error
-        same = (
-            isinstance(array, np.ndarray)
-            and array.shape == self._shape
-            and array.dtype == self._dtype
-            and _checksum(array) == self._checksum
-        )
-        if not same:
+        if array is None:
             raise RuntimeError(
                 f"the file of a saved tensor was changed before backward read it: {self.path}"
             )
         return array
 
+    def _read(self, file: Any) -> Array | None:
+        """The array, None when the file does not hold it."""
+        if os.fstat(file.fileno()).st_size != len(self._header) + self.nbytes:
+            return None
+        if file.read(len(self._header)) != self._header:
+            return None
+        array: Array = np.fromfile(file, self._dtype).reshape(self._shape)
+        return array if _checksum(array) == self._checksum else None
 
-def _write(path: str, array: Array) -> None:
+
+def _write(path: str, array: Array) -> bytes:
+    """Write the array to a new file and return the header that stands before its elements."""
     try:
         # "x" refuses to follow or overwrite anything that is there already.
         with open(path, "xb") as file:
             np.save(file, array, allow_pickle=False)
+            size = file.tell()
+        with open(path, "rb") as file:
+            return file.read(size - int(array.nbytes))
     except BaseException:
         _remove_file(path)
         raise

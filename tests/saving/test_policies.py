@@ -1,0 +1,329 @@
+"""What all policies have in common: contract, options, protection, nesting, lifetimes, threads."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import tensorplay_ref as tp
+from tensorplay_ref.autograd.graph import _current_pair, saved_tensor_hooks
+from tensorplay_ref.saving import Policy, cast, offload, on_disk, quantize
+from tests.saving.round_trip import (
+    all_policies,
+    arrays,
+    bits,
+    exact_policies,
+    lossy_policies,
+    round_trip,
+)
+
+EXACT = list(exact_policies())
+LOSSY = list(lossy_policies())
+ALL = list(all_policies())
+
+
+@pytest.fixture
+def no_gc() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize("name", EXACT)
+@given(array=arrays())
+@settings(max_examples=40, deadline=None)
+def test_exact_policies_give_every_bit_back(name: str, array: Any) -> None:
+    assert bits(round_trip(exact_policies()[name], array)) == bits(array)
+
+
+@pytest.mark.parametrize("name", EXACT)
+@given(array=arrays())
+@settings(max_examples=15, deadline=None)
+def test_exact_policies_give_every_bit_back_to_the_device(name: str, array: Any) -> None:
+    before = tp.cuda.host_memory_allocated()
+    with tp.cuda.simulate(capacity=1_000_000):
+        assert bits(round_trip(exact_policies()[name], array, "cuda")) == bits(array)
+        assert tp.cuda.memory_allocated() == 0
+    assert tp.cuda.host_memory_allocated() == before
+
+
+@pytest.mark.parametrize("name", LOSSY)
+@given(array=arrays())
+@settings(max_examples=40, deadline=None)
+def test_lossy_policies_keep_shape_dtype_zeros_and_signs(name: str, array: Any) -> None:
+    found = round_trip(lossy_policies()[name], array)
+    assert (found.shape, found.dtype) == (array.shape, array.dtype)
+    if array.dtype.kind == "f":
+        assert np.array_equal(np.isnan(found), np.isnan(array))
+        assert np.array_equal(np.sign(found), np.sign(array), equal_nan=True)
+    else:
+        assert bits(found) == bits(array)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_order_of_axes_in_memory_is_kept(name: str) -> None:
+    array = np.random.default_rng(0).standard_normal((6, 40)).astype(np.float32).T
+    policy = all_policies()[name]
+    unpacked = policy.unpack_hook(policy.pack_hook(tp.from_numpy(array)))
+    assert unpacked._array.strides == array.strides
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name != "int4"])
+def test_gradients_of_second_order_pass(name: str) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.standard_normal((16, 16)).astype(np.float32)
+
+    def derivative(policy: Any) -> Any:
+        w = tp.tensor(values, requires_grad=True)
+        with policy:
+            h = (w.tanh() @ w).sigmoid()
+            (first,) = tp.autograd.grad(h.sum(), w, create_graph=True)
+            total = (first * first).sum()
+        return tp.autograd.grad(total, w)[0].numpy()
+
+    right = derivative(saved_tensor_hooks(lambda t: t, lambda t: t))
+    found = derivative(all_policies()[name])
+    if name in EXACT:
+        assert np.array_equal(found, right)
+    else:
+        assert np.abs(found - right).max() < 0.1 * np.abs(right).max()
+
+
+# -- options ---------------------------------------------------------------------------------------
+def test_parameters_and_their_views_are_left_unless_asked_for() -> None:
+    w = tp.ones(8, 8, requires_grad=True)
+    x = tp.ones(8, 8)
+    for tensor, touched in ((w, False), (w.T, False), (w[2:], False), (x, True), (w * 1.0, True)):
+        packed = quantize().pack_hook(tensor)
+        assert (type(packed).__name__ != "Kept") is touched
+        assert type(quantize(skip_leaves=False).pack_hook(tensor)).__name__ != "Kept"
+
+
+def test_small_tensors_are_left() -> None:
+    policy = cast("float16", min_bytes=100)
+    assert type(policy.pack_hook(tp.ones(24))).__name__ == "Kept"
+    assert type(policy.pack_hook(tp.ones(25))).__name__ != "Kept"
+
+
+def test_the_same_values_are_packed_once() -> None:
+    class Counting(Policy):
+        packs = 0
+
+        def pack(self, tensor: Any) -> Any:
+            self.packs += 1
+            return [tensor.detach().clone()]
+
+        def unpack(self, packed: Any) -> Any:
+            return packed[0]
+
+    policy, twice = Counting(), Counting(deduplicate=False)
+    x = tp.rand(4, 4).requires_grad_()
+    for counting, expected in ((policy, 1), (twice, 4)):
+        with counting:
+            h = x.exp()
+            y = (h * h + h.relu() * 0.0 + h * h.detach().requires_grad_(False)).sum()
+        assert counting.packs == expected + 1  # relu's result is another tensor
+        y.backward()
+
+
+class Noting(Policy):
+    """Counts packs; keeps copies."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.packs = 0
+
+    def pack(self, tensor: Any) -> Any:
+        self.packs += 1
+        return (tensor.detach().clone(),)
+
+    def unpack(self, packed: Any) -> Any:
+        return packed[0]
+
+
+def test_views_versions_and_later_tensors_are_not_mistaken_for_each_other() -> None:
+    policy = Noting()
+    x = tp.rand(4, 4)
+    first = policy.pack_hook(x)
+    assert policy.pack_hook(x.detach()) is first
+    for view in (x.T, x[1:], x[:, 1:], x.reshape(16), x[1], x[::2], x[2:]):
+        assert policy.pack_hook(view) is not first
+        assert np.array_equal(policy.unpack_hook(policy.pack_hook(view)).numpy(), view.numpy())
+    x.add_(1.0)
+    second = policy.pack_hook(x)
+    assert second is not first
+    assert np.array_equal(policy.unpack_hook(second).numpy(), x.numpy())
+    before = policy.packs
+    for _ in range(20):
+        # Each tensor is likely to get the address, and the id, of the one before.
+        y = tp.rand(4, 4)
+        assert np.array_equal(policy.unpack_hook(policy.pack_hook(y)).numpy(), y.numpy())
+    assert policy.packs == before + 20
+
+
+def test_shared_values_are_dropped_with_the_last_slot(no_gc: None) -> None:
+    policy = Noting()
+    x = tp.rand(4, 4)
+    first, second = policy.pack_hook(x), policy.pack_hook(x)
+    watched = weakref.ref(first.packed[0])
+    del first
+    assert watched() is not None
+    del second
+    assert watched() is None
+    policy.pack_hook(x)
+    assert policy.packs == 2
+
+
+# -- protection ------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ALL)
+def test_what_is_left_as_it_is_must_not_be_changed_in_place(name: str) -> None:
+    w = tp.ones(3, requires_grad=True)
+    x = tp.ones(3, requires_grad=True)
+    with all_policies()[name]:
+        y = (x * w).sum()
+    with tp.no_grad():
+        w.add_(1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace"):
+        y.backward()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("name", ["on_disk", "compress", "float16", "int8 per tensor"])
+def test_what_is_packed_may_be_changed_in_place(name: str) -> None:
+    x = tp.ones(64, requires_grad=True)
+    h = x * 2.0
+    with all_policies()[name]:
+        y = (h * h).sum()
+    with tp.no_grad():
+        h.zero_()
+    y.backward()
+    assert np.allclose(x.grad.numpy(), 8.0)
+
+
+def test_in_place_operations_inside_are_saved_as_they_were() -> None:
+    def gradient(policy: Any) -> Any:
+        x = tp.linspace(0.1, 1.0, 64).requires_grad_()
+        with policy:
+            h = x * 1.0
+            h.mul_(x).tanh_()
+            h[:32].mul_(h[32:].clone())
+        h.sum().backward()
+        return x.grad.numpy()
+
+    right = gradient(saved_tensor_hooks(lambda t: t.clone(), lambda t: t))
+    for name, policy in exact_policies().items():
+        assert np.array_equal(gradient(policy), right), name
+
+
+# -- as contexts -----------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ALL)
+def test_a_policy_is_a_reusable_nestable_context_and_a_decorator(name: str) -> None:
+    policy = all_policies()[name]
+    other = on_disk()
+
+    def hooks() -> Any:
+        return _current_pair()
+
+    with policy:
+        assert hooks() == (policy.pack_hook, policy.unpack_hook)
+        with other, policy, policy:
+            assert hooks() == (policy.pack_hook, policy.unpack_hook)
+        assert hooks() == (policy.pack_hook, policy.unpack_hook)
+    assert policy(hooks)() == (policy.pack_hook, policy.unpack_hook)
+    assert hooks() is None
+
+
+def test_the_innermost_policy_alone_packs() -> None:
+    outer, inner = Noting(), Noting()
+    x = tp.rand(4).requires_grad_()
+    with outer:
+        with inner:
+            h = x.exp()
+        y = h.tanh()
+    assert (outer.packs, inner.packs) == (1, 1)
+    y.sum().backward()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_exception_in_the_body_leaves_no_hooks(name: str) -> None:
+    with pytest.raises(KeyError):
+        with all_policies()[name]:
+            raise KeyError("body")
+    assert _current_pair() is None
+
+
+def test_an_exception_in_pack_leaves_the_inputs_as_they_were() -> None:
+    class Failing(Policy):
+        def pack(self, tensor: Any) -> Any:
+            raise OSError("no space")
+
+    x = tp.ones(3, requires_grad=True)
+    h = x.exp()
+    version = h._version
+    with Failing(), pytest.raises(OSError, match="no space"):
+        h.tanh()
+    with Failing(), pytest.raises(OSError, match="no space"):
+        h.tanh_()
+    assert h._version == version
+    h.sum().backward()
+    assert np.allclose(x.grad.numpy(), np.e)
+
+
+# -- lifetimes and threads -------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ALL)
+def test_graph_and_packed_values_go_by_reference_counting(name: str, no_gc: None) -> None:
+    host_before = tp.cuda.host_memory_allocated()
+    with tp.cuda.simulate(capacity=1_000_000) as device:
+        policy = all_policies()[name]
+        gone = weakref.ref(policy)
+        x = tp.ones(64, 64, device=device, requires_grad=True)
+        live = tp.cuda.memory_allocated()
+        with policy:
+            y = ((x.tanh() @ x).relu() > 0.5) * x.sigmoid()
+        del y
+        assert tp.cuda.memory_allocated() == live
+        with policy:
+            y = (x.tanh() @ x).relu().sum()
+        y.backward()
+        x.grad = None
+        assert tp.cuda.memory_allocated() == live + y.nbytes
+        assert tp.cuda.host_memory_allocated() == host_before
+        del policy
+        assert gone() is None
+        del x, y
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_threads_may_share_a_policy_and_a_tensor(name: str) -> None:
+    policy = all_policies()[name]
+    x = tp.linspace(-1.0, 1.0, 4096).reshape(64, 64)
+    found: list[Any] = []
+
+    def work() -> None:
+        for _ in range(5):
+            w = x.clone().requires_grad_()
+            with policy:
+                y = ((w.tanh() * x) @ x).relu().sum()
+            y.backward()
+            found.append(w.grad.numpy())
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 15
+    assert all(np.array_equal(each, found[0]) for each in found)
+
+
+def test_bad_options_are_refused() -> None:
+    for call in (lambda: cast("float16", banana=1), lambda: offload(banana=1)):
+        with pytest.raises(TypeError, match="banana"):
+            call()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import traceback
-from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
 from .node import Node
-from .observer import watching
+from .observer import watchers
 
 
 class _Anomaly:
@@ -28,6 +27,14 @@ def _note_origin(kind: str, node: Any, details: dict[str, Any]) -> None:
         node.metadata["traceback"] = traceback.format_stack(limit=12)[:-3]
 
 
+def _switch(enabled: bool, check_nan: bool) -> None:
+    anomaly.enabled, anomaly.check_nan = enabled, check_nan
+    if not enabled and _note_origin in watchers:
+        watchers.remove(_note_origin)
+    elif enabled and _note_origin not in watchers:
+        watchers.append(_note_origin)
+
+
 class detect_anomaly:
     """Inside, a node whose backward returns NaN raises RuntimeError naming the operation.
 
@@ -37,13 +44,11 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True) -> None:
         self._check_nan = check_nan
-        self._former: list[tuple[bool, bool, ExitStack]] = []
+        self._former: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> None:
-        watch = ExitStack()
-        watch.enter_context(watching(_note_origin))
-        self._former.append((anomaly.enabled, anomaly.check_nan, watch))
-        anomaly.enabled, anomaly.check_nan = True, self._check_nan
+        self._former.append((anomaly.enabled, anomaly.check_nan))
+        _switch(True, self._check_nan)
 
     def __exit__(
         self,
@@ -51,8 +56,7 @@ class detect_anomaly:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        anomaly.enabled, anomaly.check_nan, watch = self._former.pop()
-        watch.close()
+        _switch(*self._former.pop())
 
 
 class set_detect_anomaly(detect_anomaly):
@@ -60,14 +64,13 @@ class set_detect_anomaly(detect_anomaly):
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__(check_nan)
+        self._mode = bool(mode)
         self._before = (anomaly.enabled, anomaly.check_nan)
-        anomaly.enabled, anomaly.check_nan = bool(mode), check_nan
+        _switch(self._mode, check_nan)
 
     def __enter__(self) -> None:
-        watch = ExitStack()
-        if anomaly.enabled:
-            watch.enter_context(watching(_note_origin))
-        self._former.append((*self._before, watch))
+        self._former.append(self._before)
+        _switch(self._mode, self._check_nan)
 
 
 def is_anomaly_enabled() -> bool:

@@ -138,11 +138,13 @@ def _numerical(
         for index in np.ndindex(array.shape):
             kept = array[index].copy()
             values = []
-            for step in (eps, -eps):
-                # Written behind the version counter on purpose: the value is put back below.
-                array[index] = kept + step
-                values.append(_outputs(fn, arguments)[number]._array.copy())
-            array[index] = kept
+            try:
+                for step in (eps, -eps):
+                    # Written behind the version counter on purpose: the value is put back below.
+                    array[index] = kept + step
+                    values.append(_outputs(fn, arguments)[number]._array.copy())
+            finally:
+                array[index] = kept
             rows.append(((values[0] - values[1]) / (2 * eps)).reshape(-1))
         size = _outputs(fn, arguments)[number]._array.size
         jacobians.append(np.asarray(rows).reshape(array.size, size))

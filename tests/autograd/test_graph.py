@@ -90,7 +90,9 @@ def test_an_exception_in_the_body_takes_the_pair_off() -> None:
     assert graph._current_pair() is None
 
 
-@pytest.mark.parametrize(("pack", "unpack", "name"), [(3, identity, "pack"), (identity, None, "unpack")])
+@pytest.mark.parametrize(
+    ("pack", "unpack", "name"), [(3, identity, "pack"), (identity, None, "unpack")]
+)
 def test_what_cannot_be_called_is_refused_on_entering(pack: Any, unpack: Any, name: str) -> None:
     hooks = graph.saved_tensor_hooks(pack, unpack)
     with pytest.raises(TypeError, match=f"{name}_hook must be callable"):

@@ -48,9 +48,7 @@ def test_a_write_is_recorded(name: str, pair: str) -> None:
             out = variant(h, w)
             assert (out is h) or variant is WRITES[name][1]
             loss = (out * constant([1.0, 10.0])).exp().sum() * 0.01
-            first = tp.autograd.grad(
-                loss, [x, w], create_graph=True, materialize_grads=True
-            )
+            first = tp.autograd.grad(loss, [x, w], create_graph=True, materialize_grads=True)
             second = tp.autograd.grad(
                 (first[0].sin() + first[1].sin()).sum(), [x, w], materialize_grads=True
             )

@@ -1,4 +1,4 @@
-"""The hook pairs, Functions and faults of random programs, the same for tensorplay_ref and torch."""
+"""The hook pairs, Functions and faults of random programs, for tensorplay_ref and for torch."""
 
 from __future__ import annotations
 

@@ -230,7 +230,9 @@ class Run:
                 return
 
     def _gradients(self) -> list[Any]:
-        return [None if leaf.grad is None else leaf.grad.detach().numpy().copy() for leaf in self.leaves]
+        return [
+            None if leaf.grad is None else leaf.grad.detach().numpy().copy() for leaf in self.leaves
+        ]
 
 
 def same(first: Sequence[Any], second: Sequence[Any], rtol: float = 0.0) -> bool:

@@ -1,0 +1,108 @@
+"""Dirty inputs, outputs without gradient, and ctx as a node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tensorplay_ref as tp
+from tests.autograd.tools import constant, equal, function, leaf
+
+Function = tp.autograd.Function
+
+
+def square(name: str = "Square") -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    return function(forward, lambda ctx, grad: grad * 2.0 * ctx.saved_tensors[0], name)
+
+
+def adding(marked: bool = True, returned: bool = True) -> Any:
+    def forward(ctx: Any, a: Any, b: Any) -> Any:
+        a.add_(b)
+        if marked:
+            ctx.mark_dirty(a)
+        return a if returned else b * 1.0
+
+    return function(forward, lambda ctx, grad: (grad, grad * 10.0))
+
+
+def test_a_dirty_input_comes_back_as_the_result() -> None:
+    x, w = leaf([1.0]), leaf([5.0])
+    h = x * 2.0
+    version = h._version
+    y = adding().apply(h, w)
+    assert y is h and h._version > version and h.grad_fn.name() == "FnBackward"
+    (h * 3.0).backward()
+    equal(x.grad, [6.0])
+    equal(w.grad, [30.0])
+
+
+def test_a_dirty_leaf_or_a_dirty_tensor_that_is_kept_back_is_refused() -> None:
+    x = leaf([1.0])
+    with pytest.raises(RuntimeError, match="leaf Variable that requires grad"):
+        adding().apply(x, constant([1.0]))
+    with pytest.raises(RuntimeError, match="not returned as"):
+        adding(returned=False).apply(constant([1.0]), leaf([1.0]))
+    with pytest.raises(TypeError, match="argument 0 is of type int"):
+        function(lambda ctx, x: ctx.mark_dirty(3)).apply(x)
+
+
+def test_a_dirty_view_is_refused() -> None:
+    h = leaf([1.0, 2.0]) * 1.0
+    with pytest.raises(RuntimeError, match="view cannot be changed in place by a Function"):
+        adding().apply(h[:1], constant([1.0]))
+
+
+def test_a_dirty_tensor_that_retains_its_gradient_goes_on_retaining() -> None:
+    def forward(ctx: Any, a: Any) -> Any:
+        ctx.mark_dirty(a)
+        return a.mul_(2.0)
+
+    h = leaf([1.0]) * 2.0
+    h.retain_grad()
+    function(forward, lambda ctx, grad: grad * 2.0).apply(h)
+    (h * 3.0).backward()
+    equal(h.grad, [3.0])
+
+
+def test_non_differentiable_outputs() -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        y, z = x * 1.0, x * 2.0
+        ctx.mark_non_differentiable(z)
+        return y, z
+
+    x = leaf([1.0])
+    y, z = function(forward, lambda ctx, a, b: a).apply(x)
+    assert y.requires_grad and not z.requires_grad and z.grad_fn is None
+    y.backward()
+    equal(x.grad, [1.0])
+
+
+def test_an_output_that_is_a_view_of_its_input_may_not_be_written() -> None:
+    h = leaf([1.0, 2.0]) * 1.0
+    y = function(lambda ctx, x: x[:1], lambda ctx, grad: tp.cat([grad, grad * 0.0])).apply(h)
+    with pytest.raises(RuntimeError, match="view"):
+        y.mul_(2.0)
+    y.backward()
+
+
+def test_ctx_is_the_node_with_hooks_and_attributes() -> None:
+    x = leaf([2.0])
+    y = square().apply(x)
+    node = y.grad_fn
+    assert node.name() == "SquareBackward" and isinstance(node, tp.autograd.graph.Node)
+    node.register_prehook(lambda grads: (grads[0] * 10.0,))
+    node.register_hook(lambda inputs, outputs: (inputs[0] + outputs[0],))
+    node.metadata["note"] = 1
+    y.backward()
+    equal(x.grad, [50.0])
+
+
+def test_an_exception_in_forward_leaves_grad_mode_on() -> None:
+    with pytest.raises(ZeroDivisionError):
+        function(lambda ctx, x: 1 / 0).apply(leaf([2.0]))
+    assert tp.is_grad_enabled()

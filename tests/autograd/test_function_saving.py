@@ -1,0 +1,177 @@
+"""What a Function saves, when it is packed, and when it is freed."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tensorplay_ref as tp
+from tests.autograd.tools import Parcel, Recorder, collector_off, constant, equal, function, leaf
+
+Function = tp.autograd.Function
+
+
+def square(name: str = "Square") -> Any:
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    return function(forward, lambda ctx, grad: grad * 2.0 * ctx.saved_tensors[0], name)
+
+
+def test_saving_packs_at_once_in_argument_order_and_none_stays() -> None:
+    recorder = Recorder()
+    moments: list[int] = []
+
+    def forward(ctx: Any, a: Any, b: Any) -> Any:
+        ctx.save_for_backward(b, None, a)
+        moments.append(len(recorder.packed))
+        return a * b
+
+    def backward(ctx: Any, grad: Any) -> Any:
+        b, nothing, a = ctx.saved_tensors
+        assert nothing is None
+        return grad * b, grad * a
+
+    a, b = leaf([2.0]), leaf([5.0])
+    with recorder.hooks():
+        y = function(forward, backward).apply(a, b)
+    assert moments == [2] and [float(v[0]) for v in recorder.packed] == [5.0, 2.0]
+    y.backward()
+    equal(a.grad, [5.0])
+    equal(b.grad, [2.0])
+
+
+def test_saving_something_else_is_refused_before_anything_is_packed() -> None:
+    recorder = Recorder()
+    x = leaf([2.0])
+    f = function(lambda ctx, x: ctx.save_for_backward(x, 3.5), lambda ctx, grad: grad)
+    with recorder.hooks(), pytest.raises(TypeError, match="argument 1 is of type float"):
+        f.apply(x)
+    assert recorder.packed == []
+
+
+def test_the_last_call_counts_and_lets_the_first_go() -> None:
+    recorder = Recorder()
+    seen: list[int] = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x, x)
+        ctx.save_for_backward(x)
+        seen.append(recorder.alive)
+        return x * 1.0
+
+    def backward(ctx: Any, grad: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return grad * x
+
+    x = leaf([2.0])
+    with collector_off(), recorder.hooks():
+        y = function(forward, backward).apply(x)
+    y.backward()
+    assert seen == [1]
+    equal(x.grad, [2.0])
+
+
+@pytest.mark.parametrize("without", ["no_grad", "no input requires grad"])
+def test_nothing_is_saved_without_a_graph(without: str) -> None:
+    recorder = Recorder()
+    contexts: list[Any] = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        contexts.append(ctx)
+        return x * 1.0
+
+    x = leaf([2.0]) if without == "no_grad" else constant([2.0])
+    with recorder.hooks(), tp.set_grad_enabled(without != "no_grad"):
+        y = function(forward).apply(x)
+    assert recorder.packed == [] and not y.requires_grad and y.grad_fn is None
+    assert contexts[0].saved_tensors == ()
+
+
+def test_saved_tensors_unpack_at_each_read_and_are_freed() -> None:
+    recorder = Recorder()
+    x = leaf([2.0])
+    with recorder.hooks():
+        y = square().apply(x)
+    for _ in range(2):
+        equal(y.grad_fn.saved_tensors[0], [2.0])
+    assert recorder.unpacked == 2
+    y.backward()
+    with pytest.raises(RuntimeError, match="SquareBackward"):
+        y.grad_fn.saved_tensors  # noqa: B018
+
+
+def test_an_exception_in_forward_frees_what_was_packed() -> None:
+    recorder = Recorder()
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        raise KeyError("forward")
+
+    x = leaf([2.0])
+    with collector_off():
+        with pytest.raises(KeyError), recorder.hooks():
+            function(forward).apply(x)
+        assert len(recorder.packed) == 1 and recorder.alive == 0
+    assert tp.is_grad_enabled()
+
+
+@pytest.mark.parametrize("hooks", [None, "copy", "identity"])
+def test_a_function_that_saves_its_output_is_freed_with_it(hooks: str | None) -> None:
+    watched: list[Any] = []
+
+    def forward(ctx: Any, x: Any) -> Any:
+        y = x.exp()
+        ctx.save_for_backward(y)
+        ctx.parcel = Parcel(None)
+        watched.append(weakref.ref(ctx.parcel))
+        return y
+
+    f = function(forward, lambda ctx, grad: grad * ctx.saved_tensors[0])
+    x = leaf([2.0])
+    pack = (lambda t: t.clone()) if hooks == "copy" else (lambda t: t)
+    with collector_off():
+        if hooks is None:
+            y = f.apply(x)
+        else:
+            with tp.autograd.graph.saved_tensor_hooks(pack, lambda t: t):
+                y = f.apply(x)
+        y.backward(retain_graph=True)
+        equal(x.grad, [np.exp(2.0)])
+        assert watched[0]() is not None
+        del y
+        assert watched[0]() is None
+
+
+def test_a_saved_output_has_the_history_of_the_function() -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    x = leaf([2.0])
+    f = function(forward, lambda ctx, grad: grad * ctx.saved_tensors[0])
+    value = f.apply(x)
+    for _ in range(3):
+        (value,) = tp.autograd.grad(value, x, create_graph=True)
+    equal(value, [np.exp(2.0)])
+
+
+def test_an_output_that_is_overwritten_is_noticed() -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        y = x.exp()
+        ctx.save_for_backward(y)
+        return y
+
+    x = leaf([2.0])
+    y = function(forward, lambda ctx, grad: grad * ctx.saved_tensors[0], "Exp").apply(x)
+    z = y * 1.0
+    with tp.no_grad():
+        y.add_(1.0)
+    with pytest.raises(RuntimeError, match="saved by ExpBackward, is at version 1"):
+        z.backward()

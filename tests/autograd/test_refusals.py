@@ -1,0 +1,107 @@
+"""A backward that is refused or fails says why and changes no gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import tensorplay_ref as tp
+from tests.autograd.tools import constant, equal, function, gradients, leaf
+
+graph = tp.autograd.graph
+
+
+def boom(*anything: Any) -> Any:
+    raise KeyError("boom")
+
+
+def by_hook(x: Any, w: Any) -> Any:
+    h = x.sin()
+    h.register_hook(boom)
+    return h * w
+
+
+def by_function(x: Any, w: Any) -> Any:
+    return function(lambda ctx, x: x * 1.0, boom).apply(x) * w
+
+
+def by_unpack(x: Any, w: Any) -> Any:
+    with graph.saved_tensor_hooks(lambda t: t, boom):
+        h = x.sin()
+    return h * w
+
+
+def by_leaf_hook(x: Any, w: Any) -> Any:
+    x.register_hook(boom)
+    return x.sin() * w
+
+
+@pytest.mark.parametrize("way", [by_hook, by_function, by_unpack, by_leaf_hook])
+def test_a_backward_that_raises_changes_no_gradient(way: Callable[..., Any]) -> None:
+    x, w = leaf([2.0]), leaf([3.0])
+    (x * w).backward()
+    before = gradients([x, w])
+    y = way(x, w)
+    with pytest.raises(KeyError, match="boom"):
+        y.backward()
+    assert gradients([x, w]) == before and tp.is_grad_enabled()
+
+
+def test_when_memory_ends_while_gradients_are_put_down_none_is() -> None:
+    leaves = [tp.ones(1000, device="cuda", requires_grad=True) for _ in range(4)]
+    y = leaves[0] + leaves[1] + leaves[2] + leaves[3]
+    gradient = tp.ones(1000, device="cuda")
+    with pytest.MonkeyPatch.context() as patch:
+        # There is room for two of the four gradients, of 4,000 bytes each.
+        accelerator = gradient.device.accelerator
+        patch.setattr(accelerator, "capacity", tp.cuda.memory_allocated() + 10_000)
+        with pytest.raises(tp.cuda.OutOfMemoryError):
+            y.backward(gradient)
+    assert [t.grad for t in leaves] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda x: (x * 2.0).backward(), RuntimeError, r"scalar outputs.*\(2,\)"),
+        (lambda x: x.detach().sum().backward(), RuntimeError, "does not require grad"),
+        (lambda x: (x * 2.0).backward(constant([1.0])), RuntimeError, "Mismatch in shape"),
+        (lambda x: (x * 2.0).backward(3.0), TypeError, "float"),
+        (lambda x: tp.autograd.backward([]), RuntimeError, "at least one tensor"),
+        (lambda x: tp.autograd.backward([x.sum()], [None, None]), RuntimeError, "must match"),
+        (lambda x: x.sum().backward(inputs=[]), RuntimeError, "inputs cannot be empty"),
+        (lambda x: x.sum().backward(inputs=[constant([1.0])]), RuntimeError, "does not require"),
+        (lambda x: x.sum().backward(inputs=[3]), TypeError, "int"),
+        (lambda x: tp.autograd.grad(x.sum(), []), RuntimeError, "at least one input"),
+        (lambda x: tp.autograd.grad([], x), RuntimeError, "at least one output"),
+        (lambda x: tp.autograd.backward([3.0]), TypeError, "float"),
+    ],
+)
+def test_wrong_use_says_so(call: Callable[[Any], Any], error: Any, text: str) -> None:
+    x = leaf([1.0, 2.0])
+    with pytest.raises(error, match=text):
+        call(x)
+    assert x.grad is None
+
+
+def test_a_graph_that_was_freed_is_not_walked_silently() -> None:
+    x = leaf([2.0])
+    h = x * x
+    h.backward()
+    with pytest.raises(RuntimeError, match="a second time"):
+        (h * 3.0).backward()
+    equal(x.grad, [4.0])
+    h = x * x
+    (first,) = tp.autograd.grad(h * h, x, create_graph=True, retain_graph=False)
+    with pytest.raises(RuntimeError, match="a second time"):
+        first.backward()
+
+
+def test_nothing_saved_may_be_walked_again() -> None:
+    x = leaf([2.0])
+    y = (x + 1.0).sum()
+    y.backward()
+    y.backward()
+    equal(x.grad, [2.0])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ..autograd.grad_mode import grad_enabled
 from ..storage import Array
-from .arithmetic import Add, Mul
 from .elementwise import binary, unary
-from .operation import Operation
+from .operation import Operation, make_result
 from .selection import Where
-from .temporaries import floating, reuse, zeros
-from .unary import GradientOf, Tanh
+from .temporaries import blockwise, floating, zeros
+from .unary import Exp, GradientOf, Tanh
 
 
 class Sigmoid(Operation):
@@ -57,7 +60,39 @@ class Relu(Operation):
         return binary(ReluBackward, grad, result)
 
 
-class LeakyRelu(Operation):
+class Activation(Operation):
+    """Base of the activations whose gradient is g * slope(self): two formulas, `value` and `slope`.
+
+    They take the functions that they call from their first argument, so the slope serves arrays
+    and, when the backward is recorded, tensors. On arrays they are computed block by block.
+
+    Saves: self.
+    """
+
+    saves = ("self",)
+    fresh = True
+    value: ClassVar[Callable[..., Any]]
+    slope: ClassVar[Callable[..., Any]]
+
+    @classmethod
+    def forward(cls, x: Any, *params: Any) -> Any:
+        return blockwise(lambda block: cls.value(ARRAYS, block, *params), floating(x))
+
+    def backward(self, grad: Any) -> Any:
+        (x,) = self.read()
+        cls, params = type(self), self.params
+        if grad_enabled.get():
+            return cls.slope(TENSORS, x, *params) * grad
+
+        def product(block: Any, grad_block: Any) -> Any:
+            return cls.slope(ARRAYS, block, *params) * grad_block
+
+        return make_result(
+            cls, (grad,), blockwise(product, x._array, grad._array), grad._storage.device
+        )
+
+
+class LeakyRelu(Activation):
     """LeakyRelu.apply(self, slope): self where positive, else slope * self.
 
     Gradient: g where positive, else slope * g.
@@ -65,20 +100,16 @@ class LeakyRelu(Operation):
     Saves: self.
     """
 
-    saves = ("self",)
+    @staticmethod
+    def value(f: Any, x: Any, slope: float) -> Any:
+        return f.where(x > 0, x, x * slope)
 
     @staticmethod
-    def forward(x: Any, slope: float) -> Any:
-        x = floating(x)
-        return np.where(x > 0, x, x * x.dtype.type(slope))
-
-    def backward(self, grad: Any) -> Any:
-        (x,) = self.read()
-        (slope,) = self.params
-        return Where.apply(x > 0, grad, grad * slope)
+    def slope(f: Any, x: Any, slope: float) -> Any:
+        return f.where(x > 0, f.one(x), slope)
 
 
-class Erf(Operation):
+class Erf(Activation):
     """The error function 2/sqrt(pi) * integral of exp(-t**2) from 0 to self.
 
     Gradient: g * 2/sqrt(pi) * exp(-self**2).
@@ -86,19 +117,16 @@ class Erf(Operation):
     Saves: self.
     """
 
-    saves = ("self",)
+    @staticmethod
+    def value(f: Any, x: Any) -> Any:
+        return f.erf(x)
 
     @staticmethod
-    def forward(x: Any) -> Any:
-        return error_function(floating(x))
-
-    def backward(self, grad: Any) -> Any:
-        (x,) = self.read()
-        slope = reuse(Mul, reuse(Mul, x * x, -1.0).exp(), 2.0 / math.sqrt(math.pi))
-        return reuse(Mul, slope, grad)
+    def slope(f: Any, x: Any) -> Any:
+        return f.exp(x * x * -1.0) * (2.0 / math.sqrt(math.pi))
 
 
-class Gelu(Operation):
+class Gelu(Activation):
     """Gelu.apply(self, approximate): self times the normal distribution function of self.
 
     `approximate` is "none", or "tanh" for the approximation of Hendrycks and Gimpel (2016),
@@ -110,56 +138,46 @@ class Gelu(Operation):
     Errors: ValueError for another `approximate`.
     """
 
-    saves = ("self",)
+    @classmethod
+    def forward(cls, x: Any, *params: Any) -> Any:
+        if params not in (("none",), ("tanh",)):
+            raise ValueError(f"Gelu: approximate must be 'none' or 'tanh', found {params[0]!r}")
+        return super().forward(x, *params)
 
     @staticmethod
-    def forward(x: Any, approximate: str) -> Any:
-        if approximate not in ("none", "tanh"):
-            raise ValueError(f"Gelu: approximate must be 'none' or 'tanh', found {approximate!r}")
-        x = floating(x)
+    def value(f: Any, x: Any, approximate: str) -> Any:
         if approximate == "none":
-            out: Any = error_function(x * x.dtype.type(math.sqrt(0.5)))
-        else:
-            out = np.tanh(_TANH_SCALE * (x + _TANH_CUBIC * x * x * x))
-        return x * (0.5 * (out + 1))
+            return x * (f.erf(x * math.sqrt(0.5)) * 0.5 + 0.5)
+        return x * (f.tanh(x * (x * x * _TANH_CUBIC + 1.0) * _TANH_SCALE) * 0.5 + 0.5)
 
-    def backward(self, grad: Any) -> Any:
-        (x,) = self.read()
-        (approximate,) = self.params
+    @staticmethod
+    def slope(f: Any, x: Any, approximate: str) -> Any:
+        square = x * x
         if approximate == "none":
-            share = reuse(Mul, reuse(Add, unary(Erf, x * math.sqrt(0.5)), 1.0), 0.5)
-            slope = reuse(Mul, (x * x * -0.5).exp(), 1.0 / math.sqrt(2.0 * math.pi))
-        else:
-            square = x * x
-            inner = unary(Tanh, reuse(Mul, square * _TANH_CUBIC + 1.0, x) * _TANH_SCALE)
-            share = inner * 0.5 + 0.5
-            slope = (1.0 - inner * inner) * (square * (3.0 * _TANH_CUBIC) + 1.0)
-            slope = reuse(Mul, slope, 0.5 * _TANH_SCALE)
-        return reuse(Mul, reuse(Add, reuse(Mul, slope, x), share), grad)
+            density = f.exp(square * -0.5) * (1.0 / math.sqrt(2.0 * math.pi))
+            return f.erf(x * math.sqrt(0.5)) * 0.5 + 0.5 + x * density
+        inner = f.tanh(x * (square * _TANH_CUBIC + 1.0) * _TANH_SCALE)
+        growth = (square * (3.0 * _TANH_CUBIC) + 1.0) * (0.5 * _TANH_SCALE)
+        return inner * 0.5 + 0.5 + x * (1.0 - inner * inner) * growth
 
 
-class Silu(Operation):
+class Silu(Activation):
     """self * sigmoid(self). Gradient: g * s * (1 + self * (1 - s)) with s = sigmoid(self).
 
     Saves: self.
     """
 
-    saves = ("self",)
+    @staticmethod
+    def value(f: Any, x: Any) -> Any:
+        return x * f.sigmoid(x)
 
     @staticmethod
-    def forward(x: Any) -> Any:
-        x = floating(x)
-        out = Sigmoid.forward(x)
-        return np.multiply(out, x, out=out)
-
-    def backward(self, grad: Any) -> Any:
-        (x,) = self.read()
-        share = unary(Sigmoid, x)
-        slope = reuse(Add, reuse(Mul, 1.0 - share, x), 1.0)
-        return reuse(Mul, reuse(Mul, slope, share), grad)
+    def slope(f: Any, x: Any) -> Any:
+        share = f.sigmoid(x)
+        return share * ((1.0 - share) * x + 1.0)
 
 
-class Softplus(Operation):
+class Softplus(Activation):
     """Softplus.apply(self, beta, threshold): log(1 + exp(beta * self)) / beta, a smooth relu.
 
     Where beta * self > threshold it is self. Gradient: g * sigmoid(beta * self), or g.
@@ -167,22 +185,13 @@ class Softplus(Operation):
     Saves: self.
     """
 
-    saves = ("self",)
+    @staticmethod
+    def value(f: Any, x: Any, beta: float, threshold: float) -> Any:
+        return f.where(x * beta > threshold, x, f.log1p(f.exp(x * beta)) / beta)
 
     @staticmethod
-    def forward(x: Any, beta: float, threshold: float) -> Any:
-        x = floating(x)
-        scaled = x * x.dtype.type(beta)
-        with np.errstate(all="ignore"):
-            out = np.log1p(np.exp(scaled)) / x.dtype.type(beta)
-        return np.where(scaled > threshold, x, out)
-
-    def backward(self, grad: Any) -> Any:
-        (x,) = self.read()
-        beta, threshold = self.params
-        scaled = x * beta
-        slope = unary(Sigmoid, scaled).masked_fill(scaled > threshold, 1.0)
-        return reuse(Mul, slope, grad)
+    def slope(f: Any, x: Any, beta: float, threshold: float) -> Any:
+        return f.where(x * beta > threshold, 1.0, f.sigmoid(x * beta))
 
 
 class SigmoidBackward(GradientOf):
@@ -234,7 +243,6 @@ _TANH_SCALE = math.sqrt(2.0 / math.pi)
 _TANH_CUBIC = 0.044715
 _STEPS = 64  # per unit, in the table of the error function
 _LIMIT = 6.0  # beyond it the error function is 1 to double precision
-_BLOCK = 4096  # elements at a time: temporaries stay small and in the cache
 
 
 def _taylor_table(order: int) -> Array:
@@ -261,17 +269,33 @@ def error_function(x: Array) -> Array:
 
     NumPy has no erf, and calling math.erf for each element is several times slower.
     """
-    flat = np.ravel(x)
-    out = np.empty_like(flat)
-    with np.errstate(all="ignore"):  # NaN has no nearest point; the distance keeps it NaN
-        for start in range(0, flat.size, _BLOCK):
-            block = flat[start : start + _BLOCK].astype(np.float64)
-            distance = np.minimum(np.abs(block), _LIMIT)
-            nearest = np.rint(distance * _STEPS).astype(np.intp)
-            distance -= nearest / _STEPS
-            total = _ERF_TABLE[-1].take(nearest, mode="clip")
-            for row in _ERF_TABLE[-2::-1]:
-                total *= distance
-                total += row.take(nearest, mode="clip")
-            out[start : start + _BLOCK] = np.copysign(total, block)
-    return out.reshape(np.shape(x))
+    wide = x.astype(np.float64)
+    distance = np.minimum(np.abs(wide), _LIMIT)
+    # NaN has no nearest point: it is cast to anything, clipped, and comes back with the distance.
+    nearest = np.rint(distance * _STEPS).astype(np.intp)
+    distance -= nearest / _STEPS
+    total = _ERF_TABLE[-1].take(nearest, mode="clip")
+    for row in _ERF_TABLE[-2::-1]:
+        total *= distance
+        total += row.take(nearest, mode="clip")
+    result: Array = np.copysign(total, wide).astype(x.dtype)
+    return result
+
+
+ARRAYS = SimpleNamespace(
+    exp=np.exp,
+    log1p=np.log1p,
+    tanh=np.tanh,
+    where=np.where,
+    erf=error_function,
+    sigmoid=Sigmoid.forward,
+    one=lambda x: x.dtype.type(1),
+)
+TENSORS = SimpleNamespace(
+    exp=partial(unary, Exp),
+    tanh=partial(unary, Tanh),
+    where=Where.apply,
+    erf=partial(unary, Erf),
+    sigmoid=partial(unary, Sigmoid),
+    one=lambda x: x.new_ones(()),
+)

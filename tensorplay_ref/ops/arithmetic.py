@@ -177,7 +177,7 @@ class Pow(Operation):
             # The logarithm of 1 instead of 0 keeps the second derivative free of NaN, too.
             constant = (base == 0) & (exponent >= 0)
             factor = base.masked_fill(constant, 1.0).log()
-            of_exponent = factor * result * grad
+            of_exponent = reuse(Mul, reuse(Mul, factor, result), grad)
         return of_base, of_exponent
 
     @staticmethod
@@ -185,7 +185,7 @@ class Pow(Operation):
         """g * exponent * base**(exponent - 1), without NaN where the exponent is 0."""
         if not is_number(exponent):
             lower = exponent.masked_fill((exponent == 0) & (base == 0), 1.0) - 1.0
-            return base**lower * exponent * grad
+            return reuse(Mul, reuse(Mul, base**lower, exponent), grad)
         if exponent == 0:
             return zeros(grad)
         power = base * exponent if exponent == 2 else reuse(Mul, base ** (exponent - 1), exponent)

@@ -59,3 +59,25 @@ def of_floats(function: Callable[..., Any]) -> Callable[[Any], Any]:
             return function(floating(x))
 
     return forward
+
+
+def blockwise(function: Callable[..., Any], *arrays: Any) -> Array:
+    """`function(*arrays)` for an elementwise function and arrays of one dtype, block by block.
+
+    Its temporaries are as large as a block: they stay in the cache, and the only new array of full
+    size is the result.
+    """
+    iterator = np.nditer(
+        (*arrays, None),
+        flags=["external_loop", "buffered", "zerosize_ok"],
+        op_flags=[*[["readonly"]] * len(arrays), ["writeonly", "allocate"]],  # type: ignore
+        op_dtypes=[arrays[0].dtype] * (len(arrays) + 1),
+        buffersize=_BLOCK,
+    )
+    with iterator, np.errstate(all="ignore"):
+        for *blocks, out in iterator:
+            out[...] = function(*blocks)
+        return iterator.operands[-1]
+
+
+_BLOCK = 8192

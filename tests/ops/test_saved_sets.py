@@ -29,7 +29,7 @@ def _classes() -> Iterator[type[Operation]]:
                 yield each
 
 
-BASES = {"Operation", "View", "Reduction", "Comparison", "Predicate", "GradientOf"}
+BASES = {"Operation", "View", "Reduction", "Comparison", "Predicate", "GradientOf", "Activation"}
 OPERATIONS = sorted(
     {c for c in _classes() if c.__name__ not in BASES and not c.__name__.startswith("_")},
     key=lambda c: c.__name__,

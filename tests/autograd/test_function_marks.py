@@ -7,17 +7,9 @@ from typing import Any
 import pytest
 
 import tensorplay_ref as tp
-from tests.autograd.tools import constant, equal, function, leaf
+from tests.autograd.tools import constant, equal, function, leaf, square
 
 Function = tp.autograd.Function
-
-
-def square(name: str = "Square") -> Any:
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x
-
-    return function(forward, lambda ctx, grad: grad * 2.0 * ctx.saved_tensors[0], name)
 
 
 def adding(marked: bool = True, returned: bool = True) -> Any:

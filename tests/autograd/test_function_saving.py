@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 
 import tensorplay_ref as tp
-from tests.autograd.tools import Parcel, Recorder, collector_off, constant, equal, function, leaf
+from tests.autograd.tools import (
+    Parcel,
+    Recorder,
+    collector_off,
+    constant,
+    equal,
+    function,
+    leaf,
+    square,
+)
 
 Function = tp.autograd.Function
-
-
-def square(name: str = "Square") -> Any:
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x * x
-
-    return function(forward, lambda ctx, grad: grad * 2.0 * ctx.saved_tensors[0], name)
 
 
 def test_saving_packs_at_once_in_argument_order_and_none_stays() -> None:

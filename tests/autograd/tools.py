@@ -88,5 +88,15 @@ def function(
     return type(name, (tp.autograd.Function,), body)
 
 
+def square(name: str = "Square") -> Any:
+    """A Function that saves its input."""
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    return function(forward, lambda ctx, grad: grad * 2.0 * ctx.saved_tensors[0], name)
+
+
 def gradients(leaves: Sequence[Any]) -> list[Any]:
     return [None if t.grad is None else t.grad.detach().numpy().copy() for t in leaves]

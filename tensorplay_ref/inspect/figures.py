@@ -27,7 +27,8 @@ BLUE = "#0072B2"
 RED = "#D55E00"
 PURPLE = "#CC79A7"
 GREY = "#BBBBBB"
-PALETTE = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE, YELLOW, BLACK)
+# The first six stay apart for every kind of colour blindness; the last two are like some of them.
+PALETTE = (BLUE, ORANGE, SKY, RED, BLACK, YELLOW, GREEN, PURPLE)
 # Those that white text can be read on.
 DARK = (BLUE, RED, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-COLOURS = dict(zip(CATEGORIES, (BLUE, GREEN, ORANGE, SKY), strict=True))
-OTHERS = (PURPLE, YELLOW, RED)
+COLOURS = dict(zip(CATEGORIES, (BLUE, YELLOW, ORANGE, SKY), strict=True))
+OTHERS = (GREEN, PURPLE)
 # A capacity further above the peak than this would press the bytes into the bottom of the picture.
 FAR_ABOVE = 3
 

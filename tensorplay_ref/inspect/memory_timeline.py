@@ -168,9 +168,10 @@ class Timeline:
         used = [d for d in self.devices if max(self.series(d).totals)] or [self.devices[0]]
         figure = new_figure(8.0, 3.9 * len(used))
         axes: list[Axes] = list(figure.subplots(len(used), 1, sharex=True, squeeze=False)[:, 0])
+        limits = []
         for ax, device in zip(axes, used, strict=True):
-            self.plot(ax, device, against)
-        axes[0].set_xlim(0, max(self.series(device, against).points[-1] for device in used))
+            limits.append(self.plot(ax, device, against).get_xlim())
+        axes[0].set_xlim(0, max(end for _, end in limits))
         return axes
 
     def plot_streams(self, ax: Axes | None = None) -> Axes:

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from ..accelerator import Event
-from .figures import BLUE, GREEN, GREY, ORANGE, byte_axis, bytes_text, finish, new_axes, time_axis
+from .figures import BLUE, GREY, ORANGE, SKY, byte_axis, bytes_text, finish, new_axes, time_axis
 from .tables import text_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 STREAMS = ("compute", "to host", "to device")
-COLOURS = dict(zip(STREAMS, (BLUE, ORANGE, GREEN), strict=True))
+COLOURS = dict(zip(STREAMS, (BLUE, ORANGE, SKY), strict=True))
 # A bar narrower than this part of the picture has no room for a name.
 NARROW = 0.06
 

@@ -35,10 +35,13 @@ def layers(count: int, width: int = 5) -> tp.Tensor:
     return h.sum()
 
 
-def step_on(device: Any, depth: int = 4) -> tp.Tensor:
-    """Forward of `depth` layers and a loss on a simulated accelerator."""
+def network(device: Any, depth: int = 4) -> tuple[tp.Tensor, list[tp.Tensor]]:
+    """An input and the weights of `depth` layers on a device."""
     weights = [leaf(20, 20, seed=number, device=device) for number in range(depth)]
-    h = constant(64, 20, device=device)
+    return constant(64, 20, device=device), weights
+
+
+def loss_of(h: tp.Tensor, weights: list[tp.Tensor]) -> tp.Tensor:
     for weight in weights:
         h = (h @ weight).tanh()
     loss: tp.Tensor = (h * h).mean()

@@ -63,8 +63,8 @@ class Relu(Operation):
 class Activation(Operation):
     """Base of the activations whose gradient is g * slope(self): two formulas, `value` and `slope`.
 
-    They take the functions that they call from their first argument, so the slope serves arrays
-    and, when the backward is recorded, tensors. On arrays they are computed block by block.
+    The slope takes the functions that it calls from its first argument, so it serves arrays and,
+    when the backward is recorded, tensors. Arrays are computed block by block.
 
     Saves: self.
     """
@@ -76,7 +76,7 @@ class Activation(Operation):
 
     @classmethod
     def forward(cls, x: Any, *params: Any) -> Any:
-        return blockwise(lambda block: cls.value(ARRAYS, block, *params), floating(x))
+        return blockwise(lambda block: cls.value(block, *params), floating(x))
 
     def backward(self, grad: Any) -> Any:
         (x,) = self.read()
@@ -101,8 +101,8 @@ class LeakyRelu(Activation):
     """
 
     @staticmethod
-    def value(f: Any, x: Any, slope: float) -> Any:
-        return f.where(x > 0, x, x * slope)
+    def value(x: Any, slope: float) -> Any:
+        return np.maximum(x, 0) + np.minimum(x, 0) * slope
 
     @staticmethod
     def slope(f: Any, x: Any, slope: float) -> Any:
@@ -118,8 +118,8 @@ class Erf(Activation):
     """
 
     @staticmethod
-    def value(f: Any, x: Any) -> Any:
-        return f.erf(x)
+    def value(x: Any) -> Any:
+        return error_function(x)
 
     @staticmethod
     def slope(f: Any, x: Any) -> Any:
@@ -145,10 +145,10 @@ class Gelu(Activation):
         return super().forward(x, *params)
 
     @staticmethod
-    def value(f: Any, x: Any, approximate: str) -> Any:
+    def value(x: Any, approximate: str) -> Any:
         if approximate == "none":
-            return x * (f.erf(x * math.sqrt(0.5)) * 0.5 + 0.5)
-        return x * (f.tanh(x * (x * x * _TANH_CUBIC + 1.0) * _TANH_SCALE) * 0.5 + 0.5)
+            return x * (error_function(x * math.sqrt(0.5)) * 0.5 + 0.5)
+        return x * (np.tanh(x * (x * x * _TANH_CUBIC + 1.0) * _TANH_SCALE) * 0.5 + 0.5)
 
     @staticmethod
     def slope(f: Any, x: Any, approximate: str) -> Any:
@@ -168,8 +168,8 @@ class Silu(Activation):
     """
 
     @staticmethod
-    def value(f: Any, x: Any) -> Any:
-        return x * f.sigmoid(x)
+    def value(x: Any) -> Any:
+        return x * Sigmoid.forward(x)
 
     @staticmethod
     def slope(f: Any, x: Any) -> Any:
@@ -186,8 +186,8 @@ class Softplus(Activation):
     """
 
     @staticmethod
-    def value(f: Any, x: Any, beta: float, threshold: float) -> Any:
-        return f.where(x * beta > threshold, x, f.log1p(f.exp(x * beta)) / beta)
+    def value(x: Any, beta: float, threshold: float) -> Any:
+        return np.where(x * beta > threshold, x, np.log1p(np.exp(x * beta)) / beta)
 
     @staticmethod
     def slope(f: Any, x: Any, beta: float, threshold: float) -> Any:
@@ -264,7 +264,7 @@ def _taylor_table(order: int) -> Array:
 _ERF_TABLE = _taylor_table(7)
 
 
-def error_function(x: Array) -> Array:
+def error_function(x: Any) -> Any:
     """erf of each element, within 2e-16, in the dtype of `x`: the Taylor series at the next point.
 
     NumPy has no erf, and calling math.erf for each element is several times slower.
@@ -278,13 +278,11 @@ def error_function(x: Array) -> Array:
     for row in _ERF_TABLE[-2::-1]:
         total *= distance
         total += row.take(nearest, mode="clip")
-    result: Array = np.copysign(total, wide).astype(x.dtype)
-    return result
+    return np.copysign(total, wide).astype(x.dtype)
 
 
 ARRAYS = SimpleNamespace(
     exp=np.exp,
-    log1p=np.log1p,
     tanh=np.tanh,
     where=np.where,
     erf=error_function,

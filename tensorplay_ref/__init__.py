@@ -6,7 +6,9 @@ PyTorch's.
 
 from math import e, inf, nan, pi
 
-from . import autograd, creation, cuda, dtypes, functions, nn, random
+from numpy import finfo, iinfo
+
+from . import autograd, creation, cuda, dtypes, functions, nn, random, utils
 from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .creation import *  # noqa: F403
 from .device import Device, DeviceType
@@ -29,6 +31,8 @@ __all__ = [
     "device",
     "e",
     "enable_grad",
+    "finfo",
+    "iinfo",
     "inf",
     "is_grad_enabled",
     "nan",
@@ -38,6 +42,7 @@ __all__ = [
     "pi",
     "random",
     "set_grad_enabled",
+    "utils",
 ]
 __all__ += creation.__all__
 __all__ += dtypes.__all__

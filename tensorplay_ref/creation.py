@@ -57,6 +57,13 @@ def tensor(
     Errors: ValueError for nested lists of different lengths; TypeError for data that are no
     numbers; RuntimeError for requires_grad with integers, or pinned memory on a device.
     """
+    if isinstance(data, Tensor):
+        kind = data.dtype if dtype is None else supported_dtype("tensor", dtype)
+        where = data.device if device is None else as_device(device)
+        _check_options("tensor", kind, where, requires_grad, pin_memory)
+        made = data.detach().to(where, kind, copy=True)
+        made = made.pin_memory() if pin_memory else made
+        return made.requires_grad_() if requires_grad else made
     return _leaf(_array_of(data, dtype), device, requires_grad, pin_memory)
 
 
@@ -191,8 +198,6 @@ def eye(n: int, m: int | None = None, *, dtype: DTypeLike | None = None, **optio
 def _array_of(data: Any, dtype: DTypeLike | None) -> NDArray[Any]:
     """A new, dense NumPy array of the data in the dtype that a tensor of them has."""
     wanted = None if dtype is None else supported_dtype("tensor", dtype)
-    if isinstance(data, TensorBase):
-        return np.array(data._array, wanted, order="K")
     if isinstance(data, (np.ndarray, np.generic)):
         kind = wanted or supported_dtype("tensor", data.dtype)
         return np.array(data, kind, order="C", subok=False)
@@ -232,7 +237,7 @@ def new_leaf(
 ) -> Tensor:
     """A leaf whose values are made where it lives; nothing crosses the link."""
     where = as_device(device)
-    _check_options(operation, array, where, requires_grad, pin_memory)
+    _check_options(operation, array.dtype, where, requires_grad, pin_memory)
     if pin_memory:
         made = copy_to(wrap(Tensor, array), CPU, pinned=True, operation=operation)
     else:
@@ -245,7 +250,7 @@ def _leaf(
 ) -> Tensor:
     """A leaf whose values come from the host."""
     where = as_device(device)
-    _check_options("tensor", array, where, requires_grad, pin_memory)
+    _check_options("tensor", array.dtype, where, requires_grad, pin_memory)
     made = wrap(Tensor, array)
     if where is not CPU or pin_memory:
         made = copy_to(made, where, pinned=pin_memory, operation="tensor")
@@ -253,10 +258,10 @@ def _leaf(
 
 
 def _check_options(
-    operation: str, array: NDArray[Any], device: Device, requires_grad: bool, pin_memory: bool
+    operation: str, dtype: np.dtype[Any], device: Device, requires_grad: bool, pin_memory: bool
 ) -> None:
     if requires_grad:
-        require_differentiable(array.dtype)
+        require_differentiable(dtype)
     if pin_memory and device is not CPU:
         raise RuntimeError(
             f"{operation}: only host memory can be pinned, the device is {device}; leave out "

@@ -23,18 +23,19 @@ from .tensor import Tensor
 # fmt: off
 __all__ = [
     "abs", "absolute", "add", "addmm", "all", "allclose", "amax", "amin", "any", "argmax", "argmin",
-    "argsort", "bmm", "broadcast_shapes", "broadcast_tensors", "broadcast_to", "cat", "chunk",
-    "clamp", "clip", "clone", "concat", "concatenate", "cos", "cumsum", "detach", "diagonal", "div",
-    "divide", "dot", "einsum", "eq", "equal", "erf", "exp", "expm1", "flatten", "flip",
-    "floor_divide", "gather", "ge", "gt", "index_add", "index_put", "index_select", "is_tensor",
-    "isfinite", "isinf", "isnan", "le", "log", "log1p", "log_softmax", "logical_and", "logical_not",
-    "logical_or", "logical_xor", "logsumexp", "lt", "masked_fill", "masked_select", "matmul", "max",
-    "maximum", "mean", "min", "minimum", "mm", "movedim", "mul", "multiply", "mv", "narrow", "ne",
-    "neg", "negative", "nonzero", "norm", "numel", "outer", "permute", "pow", "prod", "ravel",
-    "reciprocal", "relu", "remainder", "repeat_interleave", "reshape", "roll", "rsqrt",
-    "scatter_add", "select", "sigmoid", "sign", "sin", "softmax", "sort", "split", "sqrt", "square",
-    "squeeze", "stack", "std", "sub", "sum", "swapaxes", "t", "tan", "tanh", "tile", "topk",
-    "transpose", "tril", "triu", "true_divide", "unbind", "unflatten", "unsqueeze", "var", "where",
+    "argsort", "bmm", "broadcast_shapes", "broadcast_tensors", "broadcast_to", "cat", "ceil",
+    "chunk", "clamp", "clip", "clone", "concat", "concatenate", "cos", "cumsum", "detach",
+    "diagonal", "div", "divide", "dot", "einsum", "eq", "equal", "erf", "exp", "expm1", "flatten",
+    "flip", "floor", "floor_divide", "gather", "ge", "gt", "index_add", "index_put", "index_select",
+    "is_tensor", "isfinite", "isinf", "isnan", "le", "log", "log1p", "log_softmax", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "logsumexp", "lt", "masked_fill", "masked_select",
+    "matmul", "max", "maximum", "mean", "min", "minimum", "mm", "movedim", "mul", "multiply", "mv",
+    "narrow", "ne", "neg", "negative", "nonzero", "norm", "numel", "outer", "permute", "pow",
+    "prod", "ravel", "reciprocal", "relu", "remainder", "repeat_interleave", "reshape", "roll",
+    "round", "rsqrt", "scatter_add", "select", "sigmoid", "sign", "sin", "softmax", "sort", "split",
+    "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "t", "tan", "tanh",
+    "tile", "topk", "transpose", "tril", "triu", "true_divide", "trunc", "unbind", "unflatten",
+    "unsqueeze", "var", "where",
 ]
 # fmt: on
 
@@ -102,6 +103,10 @@ neg = negative = function(Tensor.neg)
 reciprocal = function(Tensor.reciprocal)
 abs = absolute = function(Tensor.abs)
 sign = function(Tensor.sign)
+round = function(Tensor.round)
+floor = function(Tensor.floor)
+ceil = function(Tensor.ceil)
+trunc = function(Tensor.trunc)
 exp = function(Tensor.exp)
 expm1 = function(Tensor.expm1)
 log = function(Tensor.log)

@@ -47,12 +47,19 @@ class Generator:
     def __init__(self, device: DeviceLike = "cpu") -> None:
         # One stream serves every device: the numbers are drawn on the host and counted there.
         self.device = Device(device)
-        self.manual_seed(DEFAULT_SEED)
+        self._seed = DEFAULT_SEED
+        self._stream: np.random.Generator | None = None
+
+    @property
+    def numpy(self) -> np.random.Generator:
+        """NumPy's generator of the stream; made at first use, since NumPy loads it slowly."""
+        if self._stream is None:
+            self._stream = np.random.Generator(np.random.PCG64(self._seed % 2**64))
+        return self._stream
 
     def manual_seed(self, seed: int) -> Generator:
         """Begin the stream of this seed (any whole number) and return the generator."""
-        self._seed = int(seed)
-        self.numpy = np.random.Generator(np.random.PCG64(self._seed % 2**64))
+        self._seed, self._stream = int(seed), None
         return self
 
     def seed(self) -> int:
@@ -89,7 +96,8 @@ class Generator:
         data = new_state._array.tobytes()
         if len(data) != 53:
             raise RuntimeError(f"set_state: expected 53 bytes from get_state, found {len(data)}")
-        self.numpy.bit_generator.state = {
+        stream = self.numpy
+        stream.bit_generator.state = {
             "bit_generator": "PCG64",
             "state": {
                 "state": int.from_bytes(data[:16], "little"),

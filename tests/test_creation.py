@@ -67,6 +67,15 @@ def test_a_tensor_of_a_tensor_is_a_leaf_of_its_own() -> None:
     assert y.is_leaf and not y.requires_grad and y.storage() is not x.storage()
 
 
+def test_a_tensor_of_a_tensor_stays_on_its_device() -> None:
+    with tp.cuda.simulate(1_000) as device:
+        x = tp.ones(2, device=device)
+        assert tp.tensor(x).device is device
+        host = tp.tensor(x, dtype=tp.float64, device="cpu", pin_memory=True, requires_grad=True)
+        assert host.device == "cpu" and host.dtype == tp.float64
+        assert host.is_pinned() and host.is_leaf and host.requires_grad
+
+
 @pytest.mark.parametrize("byte_order", ["<f8", ">f8"])
 def test_the_byte_order_of_a_copy_is_the_machine_s(byte_order: str) -> None:
     copied = tp.tensor(np.array([1.0, 2.0], byte_order))

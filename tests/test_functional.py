@@ -324,6 +324,40 @@ def test_dropout_is_its_own_second_derivative() -> None:
     assert set(second.tolist()) <= {0.0, 8.0}
 
 
+def test_activations_in_place_are_recorded() -> None:
+    for call in (functional.relu, functional.leaky_relu, functional.silu):
+        x, twin = _leaf(5), _leaf(5)
+        h = x * 1.0
+        assert call(h, inplace=True) is h and h._version == 1
+        h.sum().backward()
+        call(twin).sum().backward()
+        np.testing.assert_array_equal(x.grad, twin.grad)
+    h = _leaf(100) * 1.0
+    tp.manual_seed(0)
+    assert functional.dropout(h, 0.5, inplace=True) is h
+    assert (h == 0).any().item()
+
+
+def test_a_wider_bias_widens_the_result() -> None:
+    x, w = tp.ones(2, 3), tp.ones(4, 3)
+    bias = tp.ones(4, dtype=tp.float64, requires_grad=True)
+    result = functional.linear(x, w, bias)
+    assert result.dtype == tp.float64
+    result.sum().backward()
+    assert bias.grad is not None and bias.grad.tolist() == [2.0] * 4
+    maps = functional.conv2d(tp.ones(1, 1, 2, 2), tp.ones(4, 1, 1, 1), bias)
+    assert maps.dtype == tp.float64
+
+
+def test_an_embedding_has_memory_of_its_own() -> None:
+    weight = _leaf(4, 3)
+    row = functional.embedding(tp.tensor(2), weight)
+    assert row.shape == (3,) and row.storage() is not weight.storage()
+    assert not np.shares_memory(row, weight)
+    row.sum().backward()
+    assert weight.grad is not None and weight.grad.sum(1).tolist() == [0.0, 0.0, 3.0, 0.0]
+
+
 def test_one_hot_marks_the_class() -> None:
     found = functional.one_hot(tp.tensor([[2], [0]]))
     assert (found.dtype, found.tolist()) == (tp.int64, [[[0, 0, 1]], [[1, 0, 0]]])

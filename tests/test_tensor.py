@@ -115,6 +115,35 @@ def test_operators_have_names() -> None:
         assert operator.tolist() == named.tolist(), number
 
 
+def test_rounding_has_gradient_zero() -> None:
+    x = _leaf(-1.5, 0.5, 1.7)
+    for call, expected in (
+        (tp.round, [-2.0, 0.0, 2.0]),
+        (tp.floor, [-2.0, 0.0, 1.0]),
+        (tp.ceil, [-1.0, 1.0, 2.0]),
+        (tp.trunc, [-1.0, 0.0, 1.0]),
+    ):
+        y = call(x)
+        assert y.tolist() == expected
+        assert tp.autograd.grad(y.sum(), x)[0].tolist() == [0.0, 0.0, 0.0]
+    whole = tp.tensor([3])
+    assert whole.round().dtype == tp.int64 and not np.shares_memory(whole.round(), whole)
+    assert np.rint(x).grad_fn.name() == "RoundBackward"
+    assert tp.tensor([1.6]).round_().tolist() == [2.0]
+
+
+def test_var_may_be_biased_in_several_spellings() -> None:
+    x = tp.tensor([1.0, 2.0, 6.0])
+    assert x.var().item() == 7.0
+    for y in (
+        x.var(unbiased=False),
+        x.var(0, False),
+        x.var(correction=0),
+        x.std(correction=0) ** 2,
+    ):
+        assert abs(y.item() - 14.0 / 3.0) < 1e-6
+
+
 # -- dtypes and devices ----------------------------------------------------------------------------
 def test_casts_have_names() -> None:
     x = tp.tensor([0.0, 1.5])

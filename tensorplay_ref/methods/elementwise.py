@@ -8,6 +8,7 @@ from ..ops.activation import Erf, Relu, Sigmoid
 from ..ops.arithmetic import Pow
 from ..ops.comparison import IsFinite, IsInf, IsNan
 from ..ops.elementwise import binary, unary
+from ..ops.rounding import Ceil, Floor, Round, Trunc
 from ..ops.selection import Clamp, MaskedFill, Where
 from ..ops.unary import (
     Abs,
@@ -89,6 +90,22 @@ class ElementwiseMethods(TensorBase):
     def clone(self) -> Self:
         """A copy in memory of its own; the gradient passes through."""
         return unary(Clone, self)
+
+    def round(self) -> Self:
+        """The nearest whole number, of two the even one; its derivative is 0."""
+        return unary(Round, self)
+
+    def floor(self) -> Self:
+        """The next whole number below; its derivative is 0."""
+        return unary(Floor, self)
+
+    def ceil(self) -> Self:
+        """The next whole number above; its derivative is 0."""
+        return unary(Ceil, self)
+
+    def trunc(self) -> Self:
+        """Without what stands behind the point; its derivative is 0."""
+        return unary(Trunc, self)
 
     def erf(self) -> Self:
         """The error function."""

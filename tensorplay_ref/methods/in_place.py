@@ -10,6 +10,7 @@ from ..ops.arithmetic import Add, Div, Mul, Neg, Pow, Reciprocal, Sub
 from ..ops.dims import axis_of
 from ..ops.index import IndexPut, ScatterAdd, tensor_key
 from ..ops.inplace import assign, copy_, inplace
+from ..ops.rounding import Round
 from ..ops.selection import Clamp, MaskedFill
 from ..ops.unary import Abs, Cos, Exp, Log, Sin, Sqrt, Tanh
 from ..tensor_base import TensorBase
@@ -89,6 +90,10 @@ class InPlaceMethods(TensorBase):
     def abs_(self) -> Self:
         """Become the absolute value of self."""
         return inplace(Abs, self)
+
+    def round_(self) -> Self:
+        """Become the nearest whole number, of two the even one."""
+        return inplace(Round, self)
 
     def tanh_(self) -> Self:
         """Become the hyperbolic tangent of self."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops import arithmetic, comparison, selection
+from ..ops import arithmetic, comparison, rounding, selection
 from ..ops import unary as functions
 from ..ops.elementwise import binary, unary
 from ..ops.matmul import Matmul
@@ -59,6 +59,10 @@ ONE_OPERAND: dict[np.ufunc, type[Operation]] = {
     np.absolute: functions.Abs,
     np.fabs: functions.Abs,
     np.sign: functions.Sign,
+    np.rint: rounding.Round,
+    np.floor: rounding.Floor,
+    np.ceil: rounding.Ceil,
+    np.trunc: rounding.Trunc,
     np.logical_not: comparison.LogicalNot,
     np.bitwise_not: comparison.BitwiseNot,
     np.isnan: comparison.IsNan,

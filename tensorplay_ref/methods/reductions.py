@@ -39,13 +39,30 @@ class ReductionMethods(TensorBase):
         """The product."""
         return Prod.apply(self, dim, keepdim)
 
-    def var(self, dim: Dims | None = None, *, correction: float = 1, keepdim: bool = False) -> Self:
-        """The squared deviations from the mean, summed, over count - correction."""
-        return Var.apply(self, dim, correction, keepdim)
+    def var(
+        self,
+        dim: Dims | None = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: float | None = None,
+    ) -> Self:
+        """The squared deviations from the mean, summed, over count - correction.
 
-    def std(self, dim: Dims | None = None, *, correction: float = 1, keepdim: bool = False) -> Self:
+        The correction is 1, or 0 with unbiased=False, unless it is given.
+        """
+        return Var.apply(self, dim, unbiased if correction is None else correction, keepdim)
+
+    def std(
+        self,
+        dim: Dims | None = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: float | None = None,
+    ) -> Self:
         """The square root of `var`."""
-        return Std.apply(self, dim, correction, keepdim)
+        return Std.apply(self, dim, unbiased if correction is None else correction, keepdim)
 
     def norm(self, p: float = 2.0, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """(sum of |self|**p)**(1/p): the length of a vector for p = 2."""

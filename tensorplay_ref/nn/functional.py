@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike
 
 from .. import functions
 from ..ops.activation import Gelu, LeakyRelu, Silu, Softplus
+from ..ops.inplace import inplace as in_place
 from ..ops.layers import Dropout, Embedding, LayerNorm
 from ..ops.matmul import Linear
 from ..random import default_generator
@@ -63,13 +64,15 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return Linear.apply(tensors)
 
 
-def relu(input: Tensor) -> Tensor:
-    """input where positive, else 0. Saves: the result."""
-    return functions.relu(input)
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """input where positive, else 0; written over input if `inplace`. Saves: the result."""
+    return input.relu_() if inplace else functions.relu(input)
 
 
-def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """input where positive, else negative_slope * input. Saves: input."""
+    if inplace:
+        return in_place(LeakyRelu, input, negative_slope)
     return LeakyRelu.apply(input, negative_slope)
 
 
@@ -78,9 +81,9 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     return Gelu.apply(input, approximate)
 
 
-def silu(input: Tensor) -> Tensor:
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """input * sigmoid(input). Saves: input."""
-    return Silu.apply(input)
+    return in_place(Silu, input) if inplace else Silu.apply(input)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -108,7 +111,7 @@ def log_softmax(input: Tensor, dim: int, dtype: DTypeLike | None = None) -> Tens
     return functions.log_softmax(input if dtype is None else input.to(dtype), dim)
 
 
-def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeros at random places, each with probability p; the others are divided by 1 - p.
 
     The places come from the package's generator (`manual_seed`). Without `training` it is input.
@@ -120,7 +123,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
         return input
     drawn = default_generator.numpy.random(input.shape, dtype=np.float32) >= p
     mask = wrap(Tensor, np.asarray(drawn), input.device, "dropout")
-    return Dropout.apply(input, mask, p)
+    return in_place(Dropout, input, mask, p) if inplace else Dropout.apply(input, mask, p)
 
 
 def layer_norm(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..tensor_base import wrap
+from .matmul import plus_bias
 from .operation import Operation, View
 from .promotion import promoted
 
@@ -111,7 +112,7 @@ class Conv2d(Operation):
         maps = product.reshape(groups, n, rows, columns, out // groups).transpose(1, 0, 4, 2, 3)
         result = np.ascontiguousarray(maps).reshape(n, out, rows, columns)
         if len(arrays) == 3:
-            result += arrays[2].reshape(-1, 1, 1)
+            result = plus_bias(result, arrays[2].reshape(-1, 1, 1))
         return result
 
     @classmethod

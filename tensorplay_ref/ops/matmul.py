@@ -96,6 +96,14 @@ class Matmul(Operation):
         )
 
 
+def plus_bias(out: Any, bias: Any) -> Any:
+    """The bias added in place, or in new memory where it has a wider dtype."""
+    if bias.dtype is not out.dtype:
+        return np.add(*promoted(out, bias))
+    out += bias
+    return out
+
+
 class Linear(Operation):
     """input @ weight^T + bias: input (..., in), weight (out, in), bias (out) or left out.
 
@@ -120,7 +128,7 @@ class Linear(Operation):
                 raise RuntimeError(
                     f"Linear: expected a bias of shape {weight.shape[:1]}, found {arrays[2].shape}"
                 )
-            out += arrays[2]
+            out = plus_bias(out, arrays[2])
         return out
 
     @classmethod

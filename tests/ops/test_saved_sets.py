@@ -115,6 +115,7 @@ EXAMPLES: dict[str, Example] = {
         name: of(lambda a, name=name: OPS[name].apply(a), (2, 3))
         for name in (
             "Neg Reciprocal Exp Expm1 Log Log1p Sqrt Rsqrt Sin Cos Tan Tanh Abs Sign Clone Sigmoid "
+            "Round Floor Ceil Trunc "
             "Relu Erf Silu Sum Mean Prod Amax Amin MaxAll MinAll Contiguous"
         ).split()
     },

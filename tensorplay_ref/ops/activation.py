@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..autograd.grad_mode import grad_enabled
-from ..storage import Array
 from .elementwise import binary, unary
+from .error_function import error_function
 from .operation import Operation, make_result
 from .selection import Where
 from .temporaries import blockwise, floating, zeros
@@ -241,45 +241,6 @@ class ReluBackward(Operation):
 
 _TANH_SCALE = math.sqrt(2.0 / math.pi)
 _TANH_CUBIC = 0.044715
-_STEPS = 64  # per unit, in the table of the error function
-_LIMIT = 6.0  # beyond it the error function is 1 to double precision
-
-
-def _taylor_table(order: int) -> Array:
-    """The Taylor coefficients of erf at the multiples of 1 / _STEPS up to _LIMIT.
-
-    The derivatives of exp(-x**2) are Hermite polynomials times it, by a recurrence of two terms.
-    Shape (order + 1, points), float64.
-    """
-    columns = []
-    for step in range(int(_LIMIT * _STEPS) + 1):
-        x = step / _STEPS
-        derivatives = [math.erf(x), 2.0 / math.sqrt(math.pi) * math.exp(-x * x)]
-        for k in range(1, order):
-            derivatives.append(-2.0 * (x * derivatives[k] + (k - 1) * derivatives[k - 1]))
-        columns.append([value / math.factorial(k) for k, value in enumerate(derivatives)])
-    return np.ascontiguousarray(np.transpose(columns))
-
-
-_ERF_TABLE = _taylor_table(7)
-
-
-def error_function(x: Any) -> Any:
-    """erf of each element, within 2e-16, in the dtype of `x`: the Taylor series at the next point.
-
-    NumPy has no erf, and calling math.erf for each element is several times slower.
-    """
-    wide = x.astype(np.float64)
-    distance = np.minimum(np.abs(wide), _LIMIT)
-    # NaN has no nearest point: it is cast to anything, clipped, and comes back with the distance.
-    nearest = np.rint(distance * _STEPS).astype(np.intp)
-    distance -= nearest / _STEPS
-    total = _ERF_TABLE[-1].take(nearest, mode="clip")
-    for row in _ERF_TABLE[-2::-1]:
-        total *= distance
-        total += row.take(nearest, mode="clip")
-    return np.copysign(total, wide).astype(x.dtype)
-
 
 ARRAYS = SimpleNamespace(
     exp=np.exp,

@@ -64,10 +64,15 @@ def narrowed(array: Array, dtype: np.dtype[Any]) -> Array | None:
     """The array in a narrower floating dtype, zeros where it has zeros; None if it does not fit."""
     with np.errstate(all="ignore"):
         narrow = array.astype(dtype)
-    if not _same_finite(narrow, array):
+    # Half precision has no arithmetic of its own; comparing bits is many times faster.
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+    magnitude = narrow.view(unsigned) & (np.iinfo(unsigned).max >> 1)
+    not_finite = magnitude >= np.array(np.inf, dtype).view(unsigned)
+    if not_finite.any() and not np.array_equal(not_finite, ~np.isfinite(array)):
         return None
-    if np.count_nonzero(narrow) != np.count_nonzero(array):
-        lost = (narrow == 0) & (array != 0)
+    zero = magnitude == 0
+    if zero.any():
+        lost = zero & (array != 0)
         smallest = np.finfo(dtype).smallest_subnormal
         narrow[lost] = np.copysign(smallest, array[lost])
     return narrow
@@ -95,8 +100,3 @@ def upper_half(array: Array) -> Array | None:
             return None
         rounded[(rounded & 0x7FFF == 0) & (single != 0)] += 1
     return rounded.reshape(array.shape) if not array.ndim else rounded
-
-
-def _same_finite(narrow: Array, array: Array) -> bool:
-    finite = np.isfinite(narrow)
-    return bool(finite.all()) or bool(np.array_equal(finite, np.isfinite(array)))

@@ -94,10 +94,12 @@ def _codes(values: Array, scale: Array) -> Array:
     """The nearest multiples of the scale, as int8; the nearest but zero for what is not zero."""
     steps = values * np.reciprocal(np.where(scale == 0, scale.dtype.type(1), scale))
     np.rint(steps, out=steps)
-    if np.count_nonzero(steps) != np.count_nonzero(values):
-        lost = (steps == 0) & (values != 0)
-        steps[lost] = np.copysign(1, values[lost])
-    return steps.astype(np.int8)
+    codes = steps.astype(np.int8)
+    zero = codes == 0
+    if zero.any():
+        lost = zero & (values != 0)
+        codes[lost] = np.copysign(1, values[lost])
+    return codes
 
 
 def _pairs(codes: Array) -> Array:

@@ -116,7 +116,7 @@ EXAMPLES: dict[str, Example] = {
         for name in (
             "Neg Reciprocal Exp Expm1 Log Log1p Sqrt Rsqrt Sin Cos Tan Tanh Abs Sign Clone Sigmoid "
             "Round Floor Ceil Trunc "
-            "Relu Erf Silu Sum Mean Prod Amax Amin MaxAll MinAll Contiguous"
+            "Relu Erf Silu Sum Mean Prod Amax Amin MaxAll MinAll Contiguous Round Floor Ceil Trunc"
         ).split()
     },
     "Cast": applied("Cast", np.float32),

@@ -18,7 +18,7 @@ from typing import Any
 from ..autograd.grad_mode import grad_enabled
 from ..autograd.graph import saved_tensor_hooks
 from .recomputation import CheckpointError
-from .region import Region, unpack
+from .region import Region, recompute
 from .selective import (
     CheckpointPolicy,
     SelectiveCheckpointContext,
@@ -108,7 +108,7 @@ def checkpoint(
         early_stop=early_stop if overriding is None else overriding,
         context=second_context,
     )
-    with saved_tensor_hooks(region.pack, unpack), first_context:
+    with saved_tensor_hooks(region.pack, recompute), first_context:
         result = function(*args, **kwargs)
     region.complete = True
     return result

@@ -145,7 +145,7 @@ class Region:
             selection.reset(policies)
 
 
-def unpack(kept: Holder | SavedTensor) -> TensorBase:
+def recompute(kept: Holder | SavedTensor) -> TensorBase:
     """The unpack hook of the first run."""
     if isinstance(kept, SavedTensor):
         return kept.unpack()

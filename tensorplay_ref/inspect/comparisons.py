@@ -122,7 +122,15 @@ class Tradeoff:
         ax.set_yscale("log")
         ax.set_ylim(ground / 2, 10 * max(errors, default=ground))
         ax.axhline(ground, color=GREY, linewidth=0.8, zorder=0)
-        ax.annotate("error 0", (0.01, ground), xycoords=("axes fraction", "data"), fontsize=8)
+        ax.annotate(
+            "error 0",
+            (0.99, ground),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 4),
+            textcoords="offset points",
+            ha="right",
+            fontsize=8,
+        )
         most = max((nbytes for nbytes, _ in self.points.values()), default=0)
         ax.set_xlim(0, 1.1 * most or 1)
         unit = byte_axis(ax.xaxis, most)

@@ -131,8 +131,8 @@ def bytes_text(nbytes: int) -> str:
 class Picture:
     """A figure as an image, with an alternative text and the numbers it shows. Made by `show`.
 
-    In a notebook the image is followed by the numbers, which nbval compares; elsewhere its repr is
-    the alternative text and the numbers.
+    In a notebook the image is followed by both texts, which nbval compares; elsewhere they are its
+    repr.
     """
 
     def __init__(self, png: bytes, alt: str, table: str, width: int) -> None:
@@ -152,11 +152,11 @@ class Picture:
         return data, {"image/png": {"alt": self.alt, "width": self.width}}
 
     def _ipython_display_(self) -> None:
-        # Two outputs, because a viewer shows only the richest form of each.
+        # Two outputs, because a viewer shows only the richest form of each. JupyterLab and most
+        # exports give an image no alternative text, so it stands below as a caption.
         data, metadata = self._repr_mimebundle_()
         importlib.import_module("IPython.display").display(data, metadata=metadata, raw=True)
-        if self.table:
-            print(self.table)
+        print(self)
 
 
 def show(drawn: Axes | Figure, alt: str = "", table: Any = "") -> Picture:
@@ -177,9 +177,15 @@ def show(drawn: Axes | Figure, alt: str = "", table: Any = "") -> Picture:
     if pyplot is not None:
         pyplot.close(figure)
     file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=DOTS_PER_INCH, metadata={"Software": None})
-    width = round(figure.get_size_inches()[0] * 100)
-    return Picture(file.getvalue(), alt or description(figure), str(table), width)
+    # A figure without a layout of its own would cut off what stands outside of its axes.
+    tight = None if figure.get_layout_engine() else "tight"
+    figure.savefig(
+        file, format="png", dpi=DOTS_PER_INCH, bbox_inches=tight, metadata={"Software": None}
+    )
+    png = file.getvalue()
+    # The width stands in the first chunk of every PNG.
+    width = int.from_bytes(png[16:20], "big") * 100 // DOTS_PER_INCH
+    return Picture(png, alt or description(figure), str(table), width)
 
 
 def description(figure: Figure) -> str:

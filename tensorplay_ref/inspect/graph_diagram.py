@@ -145,10 +145,9 @@ def _is_operation(node: Node) -> bool:
 
 
 def _results(node: Node) -> str:
-    if node.shape is not None:
-        return tensor_text(node.shape, node.dtype)
-    count = len(getattr(node, "results", ()))
-    return ", ".join(tensor_text(*result_of(node, number)) for number in range(count))
+    several = getattr(node, "results", None)
+    numbers = range(1 if several is None else len(several))
+    return ", ".join(tensor_text(*result_of(node, number)) for number in numbers)
 
 
 def _leaves_and_arrows(

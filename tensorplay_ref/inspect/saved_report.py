@@ -28,7 +28,7 @@ HEADERS = (
     "version",
     "packed by",
     "keeps",
-    "shares storage with",
+    "shares with",
 )
 
 

@@ -49,26 +49,32 @@ def draw_lanes(ax: Axes, events: Sequence[TraceEvent]) -> Axes:
     lanes = [kind for kind in KINDS if any(event.kind == kind for event in events)]
     height = {kind: lane for lane, kind in enumerate(lanes)}
     labelled = len(events) <= MOST_LABELS
-    size = 6 if labelled else 4
     for kind in lanes:
         ax.axhline(height[kind], color=GREY, linewidth=0.5, zorder=0)
-    for position, event in enumerate(events):
-        y = height[event.kind]
-        if event.kind in PART_OF:
-            end = _end(events, position)
+        own = [event.number for event in events if event.kind == kind]
+        if kind in PART_OF:
+            ends = [_end(events, p) for p, event in enumerate(events) if event.kind == kind]
             ax.barh(
-                y,
-                end - event.number + 0.7,
-                left=event.number - 0.35,
+                height[kind],
+                [end - start + 0.7 for start, end in zip(own, ends, strict=True)],
+                left=[start - 0.35 for start in own],
                 height=0.5,
-                color=COLOURS[event.kind],
+                color=COLOURS[kind],
             )
         else:
-            ax.plot(event.number, y, "s", markersize=size, color=COLOURS[event.kind])
-        if labelled and event.kind in (*PART_OF, "accumulate", "write"):
+            ax.plot(
+                own,
+                [height[kind]] * len(own),
+                linestyle="none",
+                marker="s",
+                markersize=6 if labelled else 4,
+                color=COLOURS[kind],
+            )
+    for event in events if labelled else ():
+        if event.kind in (*PART_OF, "accumulate", "write"):
             ax.annotate(
                 event.operation,
-                (event.number - 0.35, y),
+                (event.number - 0.35, height[event.kind]),
                 xytext=(0, 9),
                 textcoords="offset points",
                 fontsize=7,
@@ -96,20 +102,21 @@ def _end(events: Sequence[TraceEvent], position: int) -> int:
 
 
 def _join_slots(ax: Axes, events: Sequence[TraceEvent], height: dict[str, int]) -> None:
-    packs = {event.slot_number: event for event in events if event.kind == "pack"}
-    label = "pack and unpack of one slot"
-    for event in events:
-        pack = packs.get(event.slot_number)
-        if event.kind == "unpack" and pack is not None:
-            ax.plot(
-                (pack.number, event.number),
-                (height["pack"], height["unpack"]),
-                color=BLACK,
-                linewidth=0.8,
-                alpha=0.6,
-                label=label,
-            )
-            label = ""
+    packs = {event.slot_number: event.number for event in events if event.kind == "pack"}
+    joined = [
+        (packs[event.slot_number], event.number)
+        for event in events
+        if event.kind == "unpack" and event.slot_number in packs
+    ]
+    for position, ends in enumerate(joined):
+        ax.plot(
+            ends,
+            (height["pack"], height["unpack"]),
+            color=BLACK,
+            linewidth=0.8,
+            alpha=0.6,
+            label="" if position else "pack and unpack of one slot",
+        )
 
 
 def draw_order(ax: Axes, events: Sequence[TraceEvent]) -> Axes:
@@ -145,4 +152,4 @@ def draw_saved_bytes(ax: Axes, events: Sequence[TraceEvent], series: Sequence[in
     unit = byte_axis(ax.yaxis, max(series, default=0))
     ax.set_ylim(bottom=0)
     whole_numbers(ax.xaxis)
-    return finish(ax, "Saved bytes", "event number", f"kept alive ({unit})")
+    return finish(ax, "Saved bytes", "event number", f"kept alive ({unit})", "below")

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary, ref
 from ..accelerator import Event
 from ..autograd.node import Node
 from ..autograd.saved import SavedTensor, hook_stack
+from ..ops.operation import Operation
 from ..storage import Storage
 from ..tensor_base import TensorBase
 from .kept import Memories, kept_by
@@ -165,11 +166,10 @@ class Listener:
         event = self._announced.get(node)
         if event is None:
             event = self._add("forward", operation=self._operation(node))
-            # The owner of saved slots need not have a result: a checkpoint has none.
-            shape = getattr(node, "shape", None)
-            if shape is not None:
-                event.shape, event.dtype = shape, str(node.dtype)
-                event.nbytes = math.prod(shape) * int(node.dtype.itemsize)
+            # A Function has no result yet, and a checkpoint, which only saves, never has one.
+            if isinstance(node, Operation):
+                event.shape, event.dtype = node.shape, str(node.dtype)
+                event.nbytes = math.prod(node.shape or ()) * int(node.dtype.itemsize)
             self._announced[node] = event
         return event
 

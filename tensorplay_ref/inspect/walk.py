@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.context import FunctionContext
 from ..autograd.node import AccumulateGrad, GradientEdge, Node
+from ..ops.inplace import CopySlices
 from ..tensor_base import TensorBase
 
 # What a report may be asked about: a tensor, an edge, a node, or several of them.
@@ -117,16 +119,16 @@ def operation_name(node: Node) -> str:
 
 def slot_names(node: Node) -> tuple[str, ...]:
     """What each saved slot is called; of a custom Function "saved_tensors[0]" and so on."""
-    operation: Node = getattr(node, "fn", node)
-    saves = operation.saves
-    if len(saves) == len(node.saved):
+    # A write through a view holds the slots of the operation that was written.
+    saves = type(node.fn if isinstance(node, CopySlices) else node).saves
+    if len(saves) == len(node.saved) and not isinstance(node, FunctionContext):
         return saves
     return tuple(f"saved_tensors[{position}]" for position in range(len(node.saved)))
 
 
 def result_of(node: Node, number: int = 0) -> tuple[tuple[int, ...] | None, np.dtype[Any]]:
     """Shape and dtype of a result; the shape is None for what is no tensor."""
-    if node.shape is not None:
+    if node.shape is not None and not isinstance(node, FunctionContext):
         return node.shape, node.dtype
     results: list[Any] = getattr(node, "results", [])
     if number >= len(results) or results[number] is None:

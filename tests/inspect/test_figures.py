@@ -128,7 +128,7 @@ def test_a_figure_of_pyplot_is_shown_once():
     assert not plt.fignum_exists(figure.number)
 
 
-def test_in_a_notebook_the_numbers_follow_the_image():
+def test_in_a_notebook_both_texts_follow_the_image():
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
     notebook = nbformat.v4.new_notebook()
@@ -145,6 +145,7 @@ def test_in_a_notebook_the_numbers_follow_the_image():
     assert picture.data["text/plain"] == "[picture: one bar]"
     assert picture.metadata["image/png"]["alt"] == "one bar"
     assert numbers.output_type == "stream"
+    assert numbers.text.startswith("[picture: one bar]\nrow ")
     assert "1 slot of 1 operation" in numbers.text
     assert "Figure" not in json.dumps(notebook)
 

@@ -27,7 +27,7 @@ def test_the_report_of_a_small_program():
     assert [line.split("  ") for line in squeezed(repr(saved(loss, names)))] == [
         [
             "row", "operation", "slot", "is", "shape", "dtype", "bytes", "device", "version",
-            "packed by", "keeps", "shares storage with",
+            "packed by", "keeps", "shares with",
         ],
         words("1, 1 Matmul, self, constant x", "(4, 3)", "float32, 48, cpu, 0, -, 48, -"),
         words("2, 3 Relu, result, result h", "(4, 5)", "float32, 80, cpu, 0, -, 80, -"),

@@ -22,8 +22,12 @@ def test_lanes_have_a_bar_or_a_mark_for_each_event(traced):
     assert lanes == ["forward", "save", "pack", "backward", "unpack", "accumulate", "release"]
     bars = [patch for patch in ax.patches if patch.get_width() > 0]
     assert len(bars) == traced.count("forward") + traced.count("backward")
-    marks = [line for line in ax.lines if line.get_marker() == "s"]
-    places = {(line.get_xdata()[0], lanes[int(line.get_ydata()[0])]) for line in marks}
+    places = {
+        (x, lanes[y])
+        for line in ax.lines
+        if line.get_marker() == "s"
+        for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
+    }
     expected = {(e.number, e.kind) for e in traced.events if e.kind not in ("forward", "backward")}
     assert places == expected
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from .methods.arithmetic import result
 from .ops import arithmetic, comparison, selection
-from .ops.einsum import einsum
+from .ops.einsum import einsum as summed_products
 from .ops.join import Cat, Stack
 from .ops.matmul import Matmul
 from .ops.operation import Operation
@@ -40,7 +40,7 @@ __all__ = [
 # fmt: on
 
 F = TypeVar("F", bound=Callable[..., Any])
-TwoOperands = Callable[[Any, Any], Any]
+TwoOperands = Callable[[Any, Any], Tensor]
 
 
 def function(method: F) -> F:
@@ -63,7 +63,7 @@ def two_operands(operation: type[Operation], method: Callable[..., Any]) -> TwoO
     """A function of two operands of which the first may be a number, too."""
 
     @functools.wraps(method)
-    def call(input: Any, other: Any) -> Any:
+    def call(input: Any, other: Any) -> Tensor:
         return result(operation, input, other)
 
     return call
@@ -200,6 +200,14 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
 
 
 concat = concatenate = cat
+
+
+def einsum(equation: str, *operands: Any) -> Tensor:
+    """The sum of products that `equation` describes, such as "ij,jk->ik" for a matrix product.
+
+    A letter names an axis, one that is not in the output is summed over, `...` stands for any more.
+    """
+    return summed_products(equation, *operands)
 
 
 def where(condition: Tensor, input: Any, other: Any) -> Tensor:

@@ -61,12 +61,14 @@ class IndexingMethods(TensorBase):
             order = np.flip(order.shape[axis] - 1 - order, axis)
         return wrap(type(self), order.reshape(self.shape).copy(), self.device, "argsort")
 
-    def sort(self, dim: int = -1, descending: bool = False, stable: bool = True) -> ValuesIndices:
+    def sort(
+        self, dim: int = -1, descending: bool = False, stable: bool = True
+    ) -> ValuesIndices[Self]:
         """The elements in order along `dim`, and their former positions."""
         indices = self.argsort(dim, descending)
         return ValuesIndices(self.gather(dim, indices), indices)
 
-    def topk(self, k: int, dim: int = -1, largest: bool = True) -> ValuesIndices:
+    def topk(self, k: int, dim: int = -1, largest: bool = True) -> ValuesIndices[Self]:
         """The k largest (or smallest) elements along `dim` in order, and their positions."""
         axis = axis_of("topk", dim, self.ndim)
         if not 0 <= k <= self.shape[axis]:

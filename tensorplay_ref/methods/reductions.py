@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, Generic, NamedTuple, Self, TypeVar, overload
 
 from ..ops import extremum
 from ..ops.extremum import Amax, Amin, ArgMax, ArgMin, MaxAll, MaxDim, MinAll, MinDim
@@ -14,12 +14,14 @@ from ..tensor_base import TensorBase
 from .arithmetic import result
 from .shapes import Dims
 
+T = TypeVar("T", bound=TensorBase)
 
-class ValuesIndices(NamedTuple):
+
+class ValuesIndices(NamedTuple, Generic[T]):
     """What max, min, sort and topk along a dimension return."""
 
-    values: Any
-    indices: Any
+    values: T
+    indices: T
 
 
 class ReductionMethods(TensorBase):
@@ -87,12 +89,12 @@ class ReductionMethods(TensorBase):
     @overload
     def max(self) -> Self: ...
     @overload
-    def max(self, dim: int, keepdim: bool = False) -> ValuesIndices: ...
+    def max(self, dim: int, keepdim: bool = False) -> ValuesIndices[Self]: ...
     @overload
     def max(self, dim: TensorBase) -> Self: ...
     def max(
         self, dim: int | TensorBase | None = None, keepdim: bool = False
-    ) -> Self | ValuesIndices:
+    ) -> Self | ValuesIndices[Self]:
         """The largest of all; with `dim` the largest along it and their positions.
 
         Of equal elements all share the gradient, or with `dim` the first has it.
@@ -106,12 +108,12 @@ class ReductionMethods(TensorBase):
     @overload
     def min(self) -> Self: ...
     @overload
-    def min(self, dim: int, keepdim: bool = False) -> ValuesIndices: ...
+    def min(self, dim: int, keepdim: bool = False) -> ValuesIndices[Self]: ...
     @overload
     def min(self, dim: TensorBase) -> Self: ...
     def min(
         self, dim: int | TensorBase | None = None, keepdim: bool = False
-    ) -> Self | ValuesIndices:
+    ) -> Self | ValuesIndices[Self]:
         """The smallest of all; with `dim` the smallest along it and their positions."""
         if dim is None:
             return MinAll.apply(self)

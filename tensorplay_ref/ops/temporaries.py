@@ -15,8 +15,10 @@ from .operation import Operation, make_result
 from .promotion import default_float
 
 
-def reuse(cls: type[Operation], fresh: Any, other: Any) -> Any:
+def reuse(cls: type[Operation], fresh: Any, other: Any, reverse: bool = False) -> Any:
     """`binary(cls, fresh, other)`, written over `fresh`, a tensor that the caller has just made.
+
+    With `reverse` it is `binary(cls, other, fresh)`, written over `fresh` as well.
 
     So the gradient of an elementwise operation needs one new buffer, not one for each factor.
     `other` is a tensor that broadcasts to the shape of `fresh`, or a number; `cls.forward` takes
@@ -25,8 +27,11 @@ def reuse(cls: type[Operation], fresh: Any, other: Any) -> Any:
     array = fresh._array
     value = other._array if isinstance(other, TensorBase) else array.dtype.type(other)
     if grad_enabled.get() or value.dtype != array.dtype or value.ndim > array.ndim:
-        return binary(cls, fresh, other)
-    cls.forward(array, value, out=array)
+        return binary(cls, other, fresh) if reverse else binary(cls, fresh, other)
+    if reverse:
+        cls.forward(value, array, out=array)
+    else:
+        cls.forward(array, value, out=array)
     storage = fresh._storage
     if storage.device.accelerator is not None:
         operands = [t._storage for t in (fresh, other) if isinstance(t, TensorBase)]

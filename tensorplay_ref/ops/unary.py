@@ -69,7 +69,7 @@ class Log1p(Operation):
 
     def backward(self, grad: Any) -> Any:
         (x,) = self.read()
-        return grad / (x + 1.0)
+        return reuse(Div, x + 1.0, grad, reverse=True)
 
 
 class Sqrt(Operation):

@@ -6,6 +6,7 @@ offer operations. `autograd` and `ops` need this class only; `tensor.py` stands 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .device import CPU, Device
+from .forking import hold_through_fork
 from .handles import HookTable
 from .storage import Array, Storage, new_storage
 
@@ -20,6 +22,10 @@ if TYPE_CHECKING:
     from .autograd.node import AccumulateGrad, Node
 
 T = TypeVar("T", bound="TensorBase")
+# Two threads may come to the same leaf at once: to make its record or its accumulator, or to add
+# to its gradient, which is a read and a write.
+leaf_lock = threading.RLock()
+hold_through_fork(leaf_lock.acquire, leaf_lock.release)
 # One step from a base to its view: the view operation and its arguments, to be applied again.
 ViewStep = tuple[Any, tuple[Any, ...]]
 
@@ -264,7 +270,10 @@ def leaf_of(tensor: TensorBase) -> Leaf:
     """The leaf's record, made at first use."""
     leaf = tensor._leaf
     if leaf is None:
-        leaf = tensor._leaf = Leaf()
+        with leaf_lock:
+            leaf = tensor._leaf
+            if leaf is None:
+                leaf = tensor._leaf = Leaf()
     return leaf
 
 

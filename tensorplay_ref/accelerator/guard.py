@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from types import TracebackType
 
+from ..forking import hold_through_fork
+
 
 class Guard:
     """A lock that its own thread may take again, and that knows when it is being taken again.
@@ -19,8 +21,7 @@ class Guard:
         self._depth = 0
 
     def __enter__(self) -> None:
-        self._lock.acquire()
-        self._depth += 1
+        self.acquire()
 
     def __exit__(
         self,
@@ -40,6 +41,11 @@ class Guard:
         self._depth += 1
         return True
 
+    def acquire(self) -> None:
+        """Wait for the lock and take it."""
+        self._lock.acquire()
+        self._depth += 1
+
     def release(self) -> None:
         """Give the lock back once."""
         self._depth -= 1
@@ -47,3 +53,4 @@ class Guard:
 
 
 LOCK = Guard()
+hold_through_fork(LOCK.acquire, LOCK.release)

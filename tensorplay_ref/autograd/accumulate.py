@@ -6,20 +6,16 @@ engine's own is copied when it becomes a `.grad`.
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
 
 from ..device import CPU
 from ..storage import Array, host_storage, new_storage
-from ..tensor_base import new_tensor
+from ..tensor_base import leaf_lock, new_tensor
 from .mutation import before_write
 from .node import AccumulateGrad
 from .observer import notify, watchers
-
-# Two backwards in two threads may reach the same leaf; adding is a read and a write.
-_putting = threading.RLock()
 
 
 def fitted(grad: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
@@ -64,7 +60,7 @@ def broadcasts_to(shape: tuple[int, ...], wider: tuple[int, ...]) -> bool:
 def put(node: AccumulateGrad, grad: Any, owned: bool, create_graph: bool) -> None:
     """Add an arriving gradient to the leaf, then call its post-accumulate hooks."""
     variable = node.variable
-    with _putting:
+    with leaf_lock:
         variable._grad = added(variable._grad, grad, owned, create_graph)
     if watchers:
         notify("accumulate", node, variable=variable, grad=variable._grad)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..handles import Hook, HookTable, RemovableHandle
-from ..tensor_base import TensorBase, leaf_of
+from ..tensor_base import TensorBase, leaf_lock, leaf_of
 from .saved import SavedTensor
 
 next_sequence = itertools.count().__next__
@@ -188,13 +188,21 @@ def accumulator_of(leaf: TensorBase) -> AccumulateGrad:
         return accumulator_of(record.stands_for)
     node = record.accumulator()
     if node is None:
-        node = AccumulateGrad()
-        node.variable = leaf
-        node.inputs, node.numbers, node.saved, node.params = (), None, (), ()
-        node.shape, node.dtype = leaf.shape, leaf.dtype
-        node.extras = None
-        node.sequence = next_sequence()
-        record.accumulator = weakref.ref(node)
+        with leaf_lock:
+            node = record.accumulator()
+            if node is None:
+                node = _new_accumulator(leaf)
+                record.accumulator = weakref.ref(node)
+    return node
+
+
+def _new_accumulator(leaf: TensorBase) -> AccumulateGrad:
+    node = AccumulateGrad()
+    node.variable = leaf
+    node.inputs, node.numbers, node.saved, node.params = (), None, (), ()
+    node.shape, node.dtype = leaf.shape, leaf.dtype
+    node.extras = None
+    node.sequence = next_sequence()
     return node
 
 

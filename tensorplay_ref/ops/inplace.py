@@ -165,8 +165,9 @@ def check_writable(operation: str, target: Any, record: bool) -> None:
             f"{operation} in place: the target is a view made under no_grad, so its base cannot "
             "record the write; make the view with grad mode on"
         )
-    expanded = any(
-        step == 0 and length > 1 for step, length in zip(array.strides, array.shape, strict=True)
+    expanded = 0 in array.strides and any(
+        step == 0 and length > 1 and array.size
+        for step, length in zip(array.strides, array.shape, strict=True)
     )
     if expanded or not array.flags.writeable:
         raise RuntimeError(

@@ -19,8 +19,9 @@ def reuse(cls: type[Operation], fresh: Any, other: Any, reverse: bool = False) -
     """`binary(cls, fresh, other)`, written over `fresh`, a tensor that the caller has just made.
 
     With `reverse` it is `binary(cls, other, fresh)`, written over `fresh` as well. So the gradient
-    of an elementwise operation needs one new buffer, not one for each factor. `other` is a tensor that broadcasts to the shape of `fresh`, or a number; `cls.forward` takes
-    `out`. Nothing is overwritten while grad mode is on, since the graph may keep `fresh`.
+    of an elementwise operation needs one new buffer, not one for each factor. `other` is a tensor
+    that broadcasts to the shape of `fresh`, or a number; `cls.forward` takes `out`. Nothing is
+    overwritten while grad mode is on, since the graph may keep `fresh`.
     """
     array = fresh._array
     value = other._array if isinstance(other, TensorBase) else array.dtype.type(other)

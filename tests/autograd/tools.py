@@ -49,7 +49,7 @@ class Recorder:
         self.unpacked = 0
 
     def pack(self, tensor: Any) -> Parcel:
-        self.packed.append(tensor.detach().numpy().copy())
+        self.packed.append(tensor.detach().cpu().numpy().copy())
         parcel = Parcel(tensor.detach().clone())
         self.parcels.append(weakref.ref(parcel))
         return parcel

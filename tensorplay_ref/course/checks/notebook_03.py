@@ -213,6 +213,17 @@ def _frees(walk: Any) -> None:
 
 
 @backward.case
+def _retained(walk: Any) -> None:
+    """two walks over one graph, the first with retain_graph"""
+    x = tp.tensor([2.0], requires_grad=True)
+    y = (x * x).sum()
+    walk(y, retain_graph=True)
+    walk(y)
+    assert x.grad is not None
+    same(x.grad.item(), 8.0, "the gradient after two walks over one graph")
+
+
+@backward.case
 def _second_time(walk: Any) -> None:
     """a second backward over the same graph"""
     x = tp.ones(3, requires_grad=True)

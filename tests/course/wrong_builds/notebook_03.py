@@ -81,7 +81,7 @@ def remembers_no_node(lesson: ModuleType) -> tuple[Any, ...]:
 def walk(lesson: ModuleType, *, adds: bool = True, frees: bool = True, copies: bool = True) -> Any:
     """The walk of the lesson with one of its parts left out."""
 
-    def backward(y: Any) -> None:
+    def backward(y: Any, retain_graph: bool = False) -> None:
         pending = {y.grad_fn: tp.ones_like(y)}
         for node in sorted(lesson.reachable(y.grad_fn), key=lambda n: -n.sequence):
             gradient = pending.pop(node)
@@ -94,7 +94,7 @@ def walk(lesson: ModuleType, *, adds: bool = True, frees: bool = True, copies: b
                 for below, part in lesson.handed_down(node, gradient):
                     known = pending.get(below) if adds else None
                     pending[below] = part if known is None else known + part
-            if frees:
+            if frees and not retain_graph:
                 node.release()
 
     return backward
@@ -115,13 +115,18 @@ def hands_out_one_buffer_twice(lesson: ModuleType) -> tuple[Any, ...]:
     return (walk(lesson, copies=False),)
 
 
+@wrong("03.backward", says="Trying to backward through the graph a second time")
+def frees_in_spite_of_retain_graph(lesson: ModuleType) -> tuple[Any, ...]:
+    return (lambda y, retain_graph=False: lesson.backward(y),)
+
+
 @wrong("03.backward", says="the gradient after this many backwards is 4.0, expected 8.0")
 def overwrites_the_gradient_of_the_last_backward(lesson: ModuleType) -> tuple[Any, ...]:
-    def backward(y: Any) -> None:
+    def backward(y: Any, retain_graph: bool = False) -> None:
         for node in lesson.reachable(y.grad_fn):
             if node.name() == "AccumulateGrad":
                 node.variable.grad = None
-        lesson.backward(y)
+        lesson.backward(y, retain_graph)
 
     return (backward,)
 

@@ -29,7 +29,7 @@ def test_a_chain_of_a_million_is_built_walked_and_freed() -> None:
     with collector_off():
         x = leaf([2.0])
         y = chain(x, MILLION)
-        watched = weakref.ref(y.grad_fn.inputs[0])
+        watched = weakref.ref(y.grad_fn.input_nodes[0])
         y.backward()
         equal(x.grad, [1.0])
         del y
@@ -85,7 +85,7 @@ def test_a_deep_graph_that_packs_the_tensors_themselves() -> None:
         y = x
         for _ in range(DEEP):
             y = y.sin()
-        watched = weakref.ref(y.grad_fn.inputs[0])
+        watched = weakref.ref(y.grad_fn.input_nodes[0])
         y.backward(retain_graph=True)
         del y
         assert watched() is None

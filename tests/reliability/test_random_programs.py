@@ -35,8 +35,8 @@ from tests.reliability.random_programs import (
     same,
 )
 
-LONG = "TENSORPLAY_REF_PROGRAMS" in os.environ
-PROGRAMS = int(os.environ.get("TENSORPLAY_REF_PROGRAMS", "2100"))
+ORDINARY = 2100
+PROGRAMS = int(os.environ.get("TENSORPLAY_REF_PROGRAMS", ORDINARY))
 PLACES = ("pack", "unpack", "forward", "backward", "hook")
 
 
@@ -44,7 +44,7 @@ def examples(share: float) -> settings:
     return settings(
         max_examples=round(PROGRAMS * share),
         deadline=None,
-        derandomize=not LONG,
+        derandomize=PROGRAMS <= ORDINARY,
         database=None,
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),

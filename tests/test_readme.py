@@ -1,11 +1,19 @@
 """The README's commands are the ones that CI runs and that the project can carry out."""
 
+import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
+
+from tensorplay_ref.conformance import RECORDED_VERSIONS, TOPICS, Difference, suite
+from tensorplay_ref.course.cover import cover
+from tensorplay_ref.course.readme import PICTURE, course_table, part, picture_line, with_part
+from tests.tiny_notebook import code, result, write
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -58,8 +66,78 @@ def test_the_commands_of_the_course_exist() -> None:
 @pytest.mark.skipif(not (ROOT / "notebooks").exists(), reason="the course has no notebook yet")
 def test_every_place_the_readme_names_is_there() -> None:
     places = re.findall(r"^\| `([^`]+)` \|", README, re.M)
-    assert len(places) == 5
+    assert len(places) == 6
     assert [place for place in places if not (ROOT / place).is_dir()] == []
+
+
+def test_the_code_prints_what_stands_below_it() -> None:
+    (example,), (shown,) = blocks("python"), blocks("text")
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", example],
+        cwd=ROOT,
+        env=dict(os.environ, PYTHONPATH=str(ROOT)),
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == shown
+
+
+AGAIN = "run: python -m tensorplay_ref.course readme"
+
+
+def test_the_course_table_is_that_of_the_notebooks() -> None:
+    assert part(README, "course") == course_table(), AGAIN
+
+
+def test_the_picture_is_there_and_its_numbers_are_fresh() -> None:
+    picture = cover()
+    assert part(README, "picture") == picture_line(picture.alt), AGAIN
+    png = (ROOT / PICTURE).read_bytes()
+    # The first chunk of a PNG says its size.
+    assert png[:8] == picture.png[:8]
+    assert png[16:24] == picture.png[16:24], AGAIN
+
+
+def test_a_part_that_is_missing_is_named() -> None:
+    text = "a\n<!-- made: one -->\nold\n<!-- end -->\nz"
+    assert with_part(text, "one", "new") == text.replace("old", "new")
+    with pytest.raises(ValueError, match="no part 'two'"):
+        with_part(text, "two", "new")
+
+
+def counts(cell: str) -> Counter[str]:
+    return Counter({what: int(number) for number, what in re.findall(r"(\d+) (\D+?)(?:,|$)", cell)})
+
+
+def test_the_conformance_table_is_that_of_the_statements() -> None:
+    # That this package agrees with each is tests/conformance/test_statements.py, and so is that
+    # the recorded differences still show, where PyTorch and TensorPlay are installed.
+    head, _, *rows = part(README, "conformance").splitlines()
+    assert re.findall(r"[A-Za-z_]+ \d[\d.]*\d", head)[1:] == ["PyTorch 2.13.0", "TensorPlay 1.0.0"]
+    statements = list(suite().values())
+    cells = {row.split(" | ")[0].strip("| "): row.strip("| ").split(" | ")[1:] for row in rows}
+    assert list(cells) == [*TOPICS, "all"]
+    for topic, (number, reference, *others) in cells.items():
+        of_topic = [each for each in statements if topic in (each.topic, "all")]
+        assert number == str(len(of_topic)), AGAIN
+        assert reference == f"{len(of_topic)} agreed"
+        for implementation, cell in zip(RECORDED_VERSIONS, others, strict=True):
+            known = [each.known_about(implementation) for each in of_topic]
+            found = counts(cell)
+            assert found.total() == len(of_topic), AGAIN
+            assert found["differs"] == sum(isinstance(each, Difference) for each in known), AGAIN
+            assert found["FAILS"] == 0
+
+
+@pytest.mark.parametrize(("stored", "status"), [("2", 0), ("3", 1)])
+def test_the_recipe_for_nbval_compares_outputs(tmp_path: Path, stored: str, status: int) -> None:
+    (recipe,) = blocks("yaml")
+    command = yaml.safe_load(recipe)[-1]["run"].split()
+    (tmp_path / "notebooks").mkdir()
+    write(tmp_path / "notebooks" / "sum.ipynb", code("1 + 1", result(stored)))
+    run = subprocess.run([sys.executable, *command[1:]], cwd=tmp_path, capture_output=True)
+    assert run.returncode == status, run.stdout
 
 
 def test_ci_is_executable_and_stops_at_the_first_failure() -> None:

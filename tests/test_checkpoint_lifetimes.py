@@ -18,7 +18,6 @@ from tests.checkpoint_tools import leaf
 
 @pytest.fixture
 def no_gc() -> Iterator[None]:
-    gc.collect()
     gc.disable()
     yield
     gc.enable()

@@ -38,19 +38,19 @@ class ArrayFile:
     Attributes:
         path: where it is; the name is random.
         nbytes: bytes of the array.
+        directory: set by whoever owns the directory, which must outlive its files.
 
     Errors: OSError when it cannot be written; then nothing is left of it.
     """
 
-    def __init__(self, directory: PrivateDirectory, array: Array) -> None:
-        self.path = os.path.join(directory.path, secrets.token_hex(16) + ".npy")
+    def __init__(self, directory: str, array: Array) -> None:
+        self.path = os.path.join(directory, secrets.token_hex(16) + ".npy")
         self.nbytes = int(array.nbytes)
         self._shape, self._dtype = array.shape, array.dtype
         self._checksum = _checksum(array)
         self._header = _write(self.path, array)
         weakref.finalize(self, _in_process, os.getpid(), _remove_file, self.path)
-        # The directory must outlive its files.
-        self._directory = directory
+        self.directory: PrivateDirectory | None = None
 
     def read(self) -> Array:
         """The array. Errors: RuntimeError naming the file when it was deleted or changed."""

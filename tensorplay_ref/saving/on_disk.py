@@ -57,11 +57,12 @@ class on_disk(Policy):
         elements, layout = dense(on_host(tensor, "on_disk")._array)
         directory = self._open_directory()
         try:
-            file = ArrayFile(directory, elements)
+            file = ArrayFile(directory.path, elements)
         except BaseException:
             # The traceback keeps this frame: without the name an empty directory goes at once.
             del directory
             raise
+        file.directory = directory
         return Packed((), (file, layout, type(tensor), tensor.device))
 
     def unpack(self, packed: Packed) -> TensorBase:

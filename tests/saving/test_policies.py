@@ -153,9 +153,12 @@ def test_views_versions_and_later_tensors_are_not_mistaken_for_each_other() -> N
     x = tp.rand(4, 4)
     first = policy.pack_hook(x)
     assert policy.pack_hook(x.detach()) is first
-    for view in (x.T, x[1:], x[:, 1:], x.reshape(16), x[1], x[::2], x[2:]):
-        assert policy.pack_hook(view) is not first
-        assert np.array_equal(policy.unpack_hook(policy.pack_hook(view)).numpy(), view.numpy())
+    held = [first]
+    for view in (x.T, x[1:], x[:, 1:], x.reshape(16), x[1], x[::2], x[:2], x[2:], x[2]):
+        packed = policy.pack_hook(view)
+        assert all(packed is not other for other in held)
+        assert np.array_equal(policy.unpack_hook(packed).numpy(), view.numpy())
+        held.append(packed)
     x.add_(1.0)
     second = policy.pack_hook(x)
     assert second is not first
@@ -205,6 +208,16 @@ def test_what_is_packed_may_be_changed_in_place(name: str) -> None:
         h.zero_()
     y.backward()
     assert np.allclose(x.grad.numpy(), 8.0)
+
+
+def test_what_is_left_as_it_is_keeps_the_values_and_not_the_tensor(no_gc: None) -> None:
+    h = tp.ones(3, requires_grad=True) * 2.0
+    gone, values = weakref.ref(h), weakref.ref(h._storage)
+    with cast("float16", min_bytes=100):
+        y = (h * h).sum()
+    del h
+    assert gone() is None and values() is not None
+    y.backward()
 
 
 def test_in_place_operations_inside_are_saved_as_they_were() -> None:

@@ -258,11 +258,11 @@ def follow_base(view: TensorBase) -> None:
 
 def keep_retaining(tensor: TensorBase, former: Node | None, number: int) -> None:
     """Have a tensor that retains its gradient retain that of its new history, not of the former."""
-    if former is None or former.extras is None or tensor._node is None:
+    if former is None or former.node_extras is None or tensor._node is None:
         return
-    reference = former.extras.retained.get(number)
+    reference = former.node_extras.retained.get(number)
     if reference is not None and reference() is tensor:
-        del former.extras.retained[number]
+        del former.node_extras.retained[number]
         tensor._node._extras().retained[tensor._output_nr] = reference
 
 
@@ -278,10 +278,19 @@ def leaf_of(tensor: TensorBase) -> Leaf:
 
 
 def require_differentiable(dtype: DTypeLike) -> None:
-    """Refuse integer and boolean dtypes: only floating and complex numbers can vary smoothly."""
+    """Refuse integer, boolean and complex dtypes.
+
+    Only floating numbers vary smoothly; complex ones do too, but their gradients follow a convention
+    (the conjugate) that no formula here implements, and a wrong gradient is worse than none.
+    """
     kind = np.dtype(dtype).kind
-    if kind not in "fc":
+    if kind == "c":
         raise RuntimeError(
-            "only tensors of floating point or complex dtype can require gradients, "
+            f"{np.dtype(dtype)} tensors cannot require gradients here; use two floating tensors, "
+            "the real and the imaginary part"
+        )
+    if kind != "f":
+        raise RuntimeError(
+            "only tensors of floating point dtype can require gradients, "
             f"found {np.dtype(dtype)}; convert first, for example with .to(float32)"
         )

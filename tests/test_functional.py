@@ -276,7 +276,7 @@ def test_layer_norm_saves_its_weight_for_the_input_only() -> None:
     assert result.grad_fn._saved_weight is None
     assert result.grad_fn._saved_input is not None
     result = norm(_leaf(4, 3, grad=False), 3, _leaf(3, grad=False), _leaf(3))
-    assert result.grad_fn.saved == (None,) * 4
+    assert result.grad_fn.saved_slots == (None,) * 4
 
 
 def test_large_scores_do_not_overflow() -> None:

@@ -92,7 +92,7 @@ def check_for_nan(node: Node, grads: tuple[Any, ...]) -> None:
         return
     for position, grad in enumerate(grads):
         if grad is not None and np.isnan(grad._array).any():
-            origin = "" if node.extras is None else "".join(node.metadata.get("traceback", ()))
+            origin = "" if node.node_extras is None else "".join(node.metadata.get("traceback", ()))
             where = f" It was recorded by:\n{origin}" if origin else ""
             raise RuntimeError(
                 f"Function '{node.name()}' returned nan values in its {position}th output.{where}"

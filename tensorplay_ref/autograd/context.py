@@ -21,14 +21,14 @@ class FunctionContext(Node):
 
     Attributes:
         needs_input_grad: for each input, whether its gradient will be wanted; readable in forward.
-        results: for each output (shape, dtype, device), None for what is no tensor.
+        result_forms: for each output (shape, dtype, device), None for what is no tensor.
     """
 
     __slots__ = (
-        "function",
+        "function_class",
         "needs_input_grad",
-        "results",
-        "arguments",
+        "result_forms",
+        "forward_arguments",
         "to_save",
         "materialize_grads",
         "dirty_tensors",
@@ -46,25 +46,25 @@ class FunctionContext(Node):
         needs_input_grad: tuple[bool, ...],
         recording: bool,
     ) -> None:
-        self.function = function
+        self.function_class = function
         self.needs_input_grad = needs_input_grad
         self._recording = recording
         self._tensor_inputs = tuple([isinstance(value, TensorBase) for value in arguments])
         self.materialize_grads = True
         # Known while forward runs; dropped afterwards, since they would keep the outputs alive.
-        self.arguments: tuple[Any, ...] = arguments
+        self.forward_arguments: tuple[Any, ...] = arguments
         self.to_save: tuple[Any, ...] = ()
         self.dirty_tensors: tuple[Any, ...] = ()
         self.non_differentiable: tuple[Any, ...] = ()
         self.saved_for_forward: tuple[Any, ...] = ()
-        self.results: list[Any] = []
+        self.result_forms: list[Any] = []
         connect(self, arguments if recording else ())
-        self.shape = None
-        self.dtype = np.dtype(np.float32)
+        self.result_shape = None
+        self.result_dtype = np.dtype(np.float32)
 
     def name(self) -> str:
         """The Function's name with "Backward" behind it."""
-        return f"{self.function.__name__}Backward"
+        return f"{self.function_class.__name__}Backward"
 
     # -- in forward ------------------------------------------------------------------------------
     def save_for_backward(self, *tensors: TensorBase | None) -> None:
@@ -80,14 +80,14 @@ class FunctionContext(Node):
                     f"of type {type(tensor).__name__}; keep other values as attributes of ctx"
                 )
         self.release()
-        self.saved = ()
+        self.saved_slots = ()
         self.to_save = tensors
         if not self._recording:
             return
         # What forward made may turn out to be an output. Packing an alias of it keeps the cycle
         # output -> node -> packed -> output from closing. What requires a gradient was there
         # before, like a parameter that forward reads without having been given it.
-        self.saved = tuple(
+        self.saved_slots = tuple(
             None
             if tensor is None
             else save(
@@ -131,7 +131,7 @@ class FunctionContext(Node):
 
     def is_input(self, tensor: TensorBase) -> bool:
         """Whether `tensor` is one of the inputs, the very object."""
-        return any(tensor is value for value in self.arguments)
+        return any(tensor is value for value in self.forward_arguments)
 
     def is_dirty(self, tensor: TensorBase) -> bool:
         """Whether forward declared that it changed `tensor`."""
@@ -157,13 +157,13 @@ class FunctionContext(Node):
 
     def note_output(self, tensor: TensorBase, position: int) -> None:
         """Tell the saved slots that `tensor` is result `position` of this very node."""
-        for saved, slot in zip(self.to_save, self.saved, strict=False):
+        for saved, slot in zip(self.to_save, self.saved_slots, strict=False):
             if saved is tensor and slot is not None and not self.is_input(tensor):
                 slot.becomes_output(position)
 
     def end_forward(self) -> None:
         """Drop what only forward needs."""
-        self.arguments = self.to_save = self.dirty_tensors = self.non_differentiable = ()
+        self.forward_arguments = self.to_save = self.dirty_tensors = self.non_differentiable = ()
 
     # -- in backward -----------------------------------------------------------------------------
     @property
@@ -172,25 +172,25 @@ class FunctionContext(Node):
 
         Errors: RuntimeError after the graph was freed, or when one was changed in place since.
         """
-        if not self.saved:
+        if not self.saved_slots:
             return self.to_save
         return tuple(self.read())
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
-        return self.saved
+        return self.saved_slots
 
     def backward(self, *grads: Any) -> tuple[Any, ...]:
         """Call the Function's backward and check what it returns; see Function."""
         if self.materialize_grads:
             grads = tuple(
                 _zeros(grads, result) if grad is None and result is not None else grad
-                for grad, result in zip(grads, self.results, strict=True)
+                for grad, result in zip(grads, self.result_forms, strict=True)
             )
-        function: Any = self.function
+        function: Any = self.function_class
         returned = function.gradient_rule()(self, *grads)
         gradients = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
-        expected = len(self.inputs)
+        expected = len(self.input_nodes)
         if len(gradients) < expected or any(g is not None for g in gradients[expected:]):
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients "
@@ -208,7 +208,7 @@ class FunctionContext(Node):
                 f"function {self.name()}: expected Tensor or None as gradient {position} "
                 f"(got {type(gradient).__name__})"
             )
-        below = self.inputs[position]
+        below = self.input_nodes[position]
         if below is None:
             if not self._tensor_inputs[position]:
                 raise RuntimeError(
@@ -216,10 +216,10 @@ class FunctionContext(Node):
                     f"{position + 1}, but the corresponding forward input was not a Tensor"
                 )
             return
-        shape = below.shape
+        shape = below.result_shape
         if shape is None:
-            number = 0 if self.numbers is None else self.numbers[position]
-            shape = below.results[number][0]  # type: ignore[attr-defined]
+            number = 0 if self.input_numbers is None else self.input_numbers[position]
+            shape = below.result_forms[number][0]  # type: ignore[attr-defined]
         if not broadcasts_to(shape, gradient.shape):
             raise RuntimeError(
                 f"Function {self.name()} returned an invalid gradient at index {position} - got "

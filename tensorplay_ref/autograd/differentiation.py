@@ -198,11 +198,13 @@ def _roots(outputs: Sequence[Any], gradients: Sequence[Any]) -> list[tuple[Node,
 def _one_for(node: Node, number: int) -> TensorBase:
     """The gradient 1 of a result of which only the edge is known."""
     shape, dtype = (
-        (node.shape, node.dtype) if node.shape is not None else node.results[number][:2]  # type: ignore[attr-defined]
+        (node.result_shape, node.result_dtype)
+        if node.result_shape is not None
+        else node.result_forms[number][:2]  # type: ignore[attr-defined]
     )
     below: Node = node
     while not isinstance(below, AccumulateGrad):
-        below = next(one for one in below.inputs if one is not None)
+        below = next(one for one in below.input_nodes if one is not None)
     # The class and the device of the tensor are those of a leaf that it was made from.
     array = np.broadcast_to(np.zeros((), dtype), shape)
     return _one(new_tensor(type(below.variable), array, below.variable._storage))

@@ -71,7 +71,7 @@ def run(
                 grad = pending.pop(node, None)
                 if grad is None:
                     continue
-                if node.extras is not None or type(node) is AccumulateGrad:
+                if node.node_extras is not None or type(node) is AccumulateGrad:
                     grad = run_tensor_hooks(node, grad, retained, create_graph)
                 if wanted:
                     _find(node, grad, wanted, found)
@@ -79,7 +79,7 @@ def run(
                     if accumulate:
                         leaf = node.variable._leaf
                         own = node in owned and not (leaf and leaf.hooks)
-                        if node.extras is not None:
+                        if node.node_extras is not None:
                             put_with_hooks(node, grad, create_graph)
                         elif leaf and leaf.post_hooks:
                             put(node, grad, own, create_graph)
@@ -88,32 +88,34 @@ def run(
                     continue
                 if running is not None and node not in running:
                     continue
-                if node.extras is not None and node.extras.prehooks:
+                if node.node_extras is not None and node.node_extras.prehooks:
                     grad = run_prehooks(node, grad)
                 if watchers:
                     notify("backward", node, grad=grad)
-                grads = node.backward(grad) if node.shape is not None else node.backward(*grad)
+                grads = (
+                    node.backward(grad) if node.result_shape is not None else node.backward(*grad)
+                )
                 if type(grads) is not tuple:
                     grads = (grads,)
-                if node.extras is not None and node.extras.posthooks:
+                if node.node_extras is not None and node.node_extras.posthooks:
                     grads = run_posthooks(node, grads, grad)
                 if anomaly.enabled:
                     check_for_nan(node, grads)
                 if watchers:
                     notify("gradients", node, grads=grads)
-                if node.saved and not retain_graph:
+                if node.saved_slots and not retain_graph:
                     node.release()
-                numbers = node.numbers
+                numbers = node.input_numbers
                 position = 0
-                for below in node.inputs:
+                for below in node.input_nodes:
                     if below is not None:
                         grad = grads[position]
                         if grad is not None and (visited is None or below in visited):
                             array = grad._array
                             if (
                                 below not in pending
-                                and array.shape == below.shape
-                                and array.dtype is below.dtype
+                                and array.shape == below.result_shape
+                                and array.dtype is below.result_dtype
                             ):
                                 pending[below] = grad
                                 if type(below) is AccumulateGrad and exclusive(node):
@@ -136,7 +138,9 @@ def run(
 def exclusive(node: Node) -> bool:
     """Whether nobody but the engine can hold the gradients that `node` has just made."""
     # Whoever was shown them, a hook or a watcher, may have kept them.
-    return node.fresh and not watchers and (node.extras is None or not node.extras.posthooks)
+    return (
+        node.fresh and not watchers and (node.node_extras is None or not node.node_extras.posthooks)
+    )
 
 
 def plan(
@@ -149,7 +153,7 @@ def plan(
     seen = {root[0] for root in roots}
     order = list(seen)
     for node in order:  # the list grows while it is walked
-        for below in node.inputs:
+        for below in node.input_nodes:
             if below is not None and below not in seen:
                 seen.add(below)
                 order.append(below)
@@ -159,7 +163,7 @@ def plan(
     visited = {node for node, _ in targets}
     running: set[Node] = set()
     for node in order:
-        for below in node.inputs:
+        for below in node.input_nodes:
             if below in visited:
                 running.add(node)
                 visited.add(node)
@@ -168,7 +172,7 @@ def plan(
 
 
 def _age(node: Node) -> int:
-    return node.sequence
+    return node.sequence_number
 
 
 def deliver(
@@ -182,8 +186,8 @@ def deliver(
     """Add a gradient to what has arrived at result `number` of `node`, fitted to its shape."""
     arriving = grad
     grad = fitted_to_result(grad, node, number)
-    if node.shape is None:
-        slots = pending.setdefault(node, [None] * len(node.results))  # type: ignore[attr-defined]
+    if node.result_shape is None:
+        slots = pending.setdefault(node, [None] * len(node.result_forms))  # type: ignore[attr-defined]
         slots[number] = grad if slots[number] is None else slots[number] + grad
         return
     held = pending.get(node)
@@ -216,16 +220,16 @@ def put_all(arrived: list[tuple[AccumulateGrad, Any, bool]], create_graph: bool)
 
 def put_with_hooks(node: AccumulateGrad, grad: Any, create_graph: bool) -> None:
     """Add a gradient to a leaf whose AccumulateGrad node has hooks of its own."""
-    assert node.extras is not None
-    if node.extras.prehooks:
+    assert node.node_extras is not None
+    if node.node_extras.prehooks:
         grad = run_prehooks(node, grad)
     put(node, grad, False, create_graph)
-    if node.extras.posthooks:
+    if node.node_extras.posthooks:
         run_posthooks(node, (), grad)
 
 
 def _find(node: Node, grad: Any, wanted: frozenset[Target], found: dict[Target, Any]) -> None:
-    grads = [grad] if node.shape is not None else grad
+    grads = [grad] if node.result_shape is not None else grad
     for number, one in enumerate(grads):
         if (node, number) in wanted:
             found[node, number] = one

@@ -158,9 +158,9 @@ def _attach(ctx: FunctionContext, outputs: list[Any]) -> None:
         former, number = result._node, result._output_nr
         result._node, result._output_nr, result._requires_grad = ctx, position, True
         keep_retaining(result, former, number)
-    ctx.results = results
+    ctx.result_forms = results
     if watchers:
-        notify("record", ctx, result=outputs[0], inputs=ctx.arguments)
+        notify("record", ctx, result=outputs[0], inputs=ctx.forward_arguments)
 
 
 class _Refusal(Node):
@@ -205,7 +205,7 @@ def _refusing(result: Any, grads: tuple[Any, ...]) -> Any:
         return result
     node = _Refusal()
     connect(node, grads)
-    node.shape, node.dtype = result.shape, result.dtype
+    node.result_shape, node.result_dtype = result.shape, result.dtype
     refusing = detached(result)
     refusing._node, refusing._requires_grad = node, True
     return refusing

@@ -18,9 +18,9 @@ def run_tensor_hooks(
         for hook in () if leaf is None else tuple(leaf.hooks.values()):
             grad = _replaced(hook, hook(grad), grad)
         return grad
-    extras = node.extras
+    extras = node.node_extras
     assert extras is not None
-    grads = [grad] if node.shape is not None else grad
+    grads = [grad] if node.result_shape is not None else grad
     for number, hooks in tuple(extras.tensor_hooks.items()):
         for hook in tuple(hooks.values()):
             if grads[number] is not None:
@@ -33,36 +33,36 @@ def run_tensor_hooks(
             else:
                 gradient = gradient.clone() if create_graph else own_copy(gradient)
             retained.append((tensor, gradient))
-    return grads[0] if node.shape is not None else grads
+    return grads[0] if node.result_shape is not None else grads
 
 
 def run_prehooks(node: Node, grad: Any) -> Any:
     """Call the node's prehooks with a tuple of the gradients of its results."""
-    assert node.extras is not None
-    grads = (grad,) if node.shape is not None else tuple(grad)
-    for hook in tuple(node.extras.prehooks.values()):
+    assert node.node_extras is not None
+    grads = (grad,) if node.result_shape is not None else tuple(grad)
+    for hook in tuple(node.node_extras.prehooks.values()):
         grads = _replaced_all(hook, hook(grads), grads)
-    return grads[0] if node.shape is not None else list(grads)
+    return grads[0] if node.result_shape is not None else list(grads)
 
 
 def run_posthooks(node: Node, grads: tuple[Any, ...], grad: Any) -> tuple[Any, ...]:
     """Call the node's hooks with the gradients of its inputs and of its results."""
-    assert node.extras is not None
-    outputs = (grad,) if node.shape is not None else tuple(grad)
+    assert node.node_extras is not None
+    outputs = (grad,) if node.result_shape is not None else tuple(grad)
     grads = tuple(
         gradient if gradient is None or below is None else fitted_to_result(gradient, below, number)
         for gradient, (below, number) in zip(grads, node.next_functions, strict=True)
     )
-    for hook in tuple(node.extras.posthooks.values()):
+    for hook in tuple(node.node_extras.posthooks.values()):
         grads = _replaced_all(hook, hook(grads, outputs), grads)
     return grads
 
 
 def fitted_to_result(grad: Any, node: Node, number: int) -> Any:
     """`grad` in the shape and dtype of result `number` of `node`."""
-    if node.shape is not None:
-        return fitted(grad, node.shape, node.dtype)
-    shape, dtype, _ = node.results[number]  # type: ignore[attr-defined]
+    if node.result_shape is not None:
+        return fitted(grad, node.result_shape, node.result_dtype)
+    shape, dtype, _ = node.result_forms[number]  # type: ignore[attr-defined]
     return fitted(grad, shape, dtype)
 
 

@@ -50,7 +50,7 @@ class _NodeClass(type):
 
 def _saved_value(position: int, name: str) -> property:
     def read(self: Node) -> Any:
-        slot = self.saved[position]
+        slot = self.saved_slots[position]
         return slot.unpack(self) if type(slot) is SavedTensor else slot
 
     return property(read, doc=f"The saved {name}, unpacked at each read; None if not needed.")
@@ -58,7 +58,7 @@ def _saved_value(position: int, name: str) -> property:
 
 def _saved_slot(position: int, name: str) -> property:
     def slot(self: Node) -> Any:
-        return self.saved[position]
+        return self.saved_slots[position]
 
     return property(slot, doc=f"The slot that keeps {name}: a SavedTensor, a number, or None.")
 
@@ -67,33 +67,36 @@ class Node(metaclass=_NodeClass):
     """A recorded operation.
 
     Attributes:
-        inputs: for each input the node that made it (or its AccumulateGrad), None without gradient.
-        numbers: which result of that node each input was; None when all are result 0.
-        saved: the saved slots, SavedTensor or plain numbers or None, named by the class's `saves`.
-        sequence: creation order; an input's node always has a smaller one.
-        shape, dtype: of the single result; shape is None for a node that may have several.
+        input_nodes: for each input the node that made it or its AccumulateGrad; None: no gradient.
+        input_numbers: which result of that node each input was; None when all are result 0.
+        saved_slots: what is saved, as SavedTensor, number or None, named by the class's `saves`.
+        sequence_number: creation order; an input's node always has a smaller one.
+        result_shape, result_dtype: of the single result; the shape is None if there may be several.
         params: the operation's other arguments.
+
+    The names are long because a custom Function's ctx is a node, too: `ctx.shape`, `ctx.inputs` and
+    the like belong to its author.
     """
 
     __slots__ = (
-        "inputs",
-        "numbers",
-        "saved",
-        "sequence",
-        "shape",
-        "dtype",
+        "input_nodes",
+        "input_numbers",
+        "saved_slots",
+        "sequence_number",
+        "result_shape",
+        "result_dtype",
         "params",
-        "extras",
+        "node_extras",
         "__weakref__",
     )
-    inputs: tuple[Node | None, ...]
-    numbers: tuple[int, ...] | None
-    saved: tuple[Any, ...]
-    sequence: int
-    shape: tuple[int, ...] | None
-    dtype: np.dtype[Any]
+    input_nodes: tuple[Node | None, ...]
+    input_numbers: tuple[int, ...] | None
+    saved_slots: tuple[Any, ...]
+    sequence_number: int
+    result_shape: tuple[int, ...] | None
+    result_dtype: np.dtype[Any]
     params: tuple[Any, ...]
-    extras: NodeExtras | None
+    node_extras: NodeExtras | None
 
     saves: ClassVar[tuple[str, ...]] = ()
     # True when backward makes new arrays that it hands to nobody else: a leaf may then keep one as
@@ -112,8 +115,8 @@ class Node(metaclass=_NodeClass):
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         """For each input `(node, output_nr)`: where its gradient goes; `(None, 0)` for nowhere."""
-        numbers = self.numbers or (0,) * len(self.inputs)
-        return tuple(zip(self.inputs, numbers, strict=True))
+        numbers = self.input_numbers or (0,) * len(self.input_nodes)
+        return tuple(zip(self.input_nodes, numbers, strict=True))
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -128,13 +131,13 @@ class Node(metaclass=_NodeClass):
     def read(self) -> list[Any]:
         """The saved values in the order of `saves`; every packed one is unpacked anew."""
         values = []
-        for slot in self.saved:
+        for slot in self.saved_slots:
             values.append(slot.unpack(self) if type(slot) is SavedTensor else slot)
         return values
 
     def release(self) -> None:
         """Drop the saved values, as the engine does when the node has run."""
-        for slot in self.saved:
+        for slot in self.saved_slots:
             if type(slot) is SavedTensor:
                 slot.release(self)
 
@@ -151,9 +154,9 @@ class Node(metaclass=_NodeClass):
         return RemovableHandle(self._extras().prehooks, fn)
 
     def _extras(self) -> NodeExtras:
-        if self.extras is None:
-            self.extras = NodeExtras()
-        return self.extras
+        if self.node_extras is None:
+            self.node_extras = NodeExtras()
+        return self.node_extras
 
     def __repr__(self) -> str:
         return f"<{self.name()}>"
@@ -199,10 +202,10 @@ def accumulator_of(leaf: TensorBase) -> AccumulateGrad:
 def _new_accumulator(leaf: TensorBase) -> AccumulateGrad:
     node = AccumulateGrad()
     node.variable = leaf
-    node.inputs, node.numbers, node.saved, node.params = (), None, (), ()
-    node.shape, node.dtype = leaf.shape, leaf.dtype
-    node.extras = None
-    node.sequence = next_sequence()
+    node.input_nodes, node.input_numbers, node.saved_slots, node.params = (), None, (), ()
+    node.result_shape, node.result_dtype = leaf.shape, leaf.dtype
+    node.node_extras = None
+    node.sequence_number = next_sequence()
     return node
 
 
@@ -224,11 +227,11 @@ def connect(node: Node, tensors: tuple[Any, ...]) -> None:
         else:
             inputs.append(None)
             numbers.append(0)
-    node.inputs = tuple(inputs)
-    node.numbers = tuple(numbers) if any(numbers) else None
-    node.sequence = next_sequence()
-    node.saved = node.params = ()
-    node.extras = None
+    node.input_nodes = tuple(inputs)
+    node.input_numbers = tuple(numbers) if any(numbers) else None
+    node.sequence_number = next_sequence()
+    node.saved_slots = node.params = ()
+    node.node_extras = None
 
 
 def get_gradient_edge(tensor: TensorBase) -> GradientEdge:
@@ -283,7 +286,7 @@ def retain_grad(tensor: TensorBase) -> None:
 def retains_grad(tensor: TensorBase) -> bool:
     """Whether `retain_grad` was called on this result."""
     node = tensor.grad_fn
-    if node is None or node.extras is None:
+    if node is None or node.node_extras is None:
         return False
-    kept = node.extras.retained.get(tensor._output_nr)
+    kept = node.node_extras.retained.get(tensor._output_nr)
     return kept is not None and kept() is tensor

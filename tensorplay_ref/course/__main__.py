@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 try:
-    from tensorplay_ref.course import exercises, readme, refresh
+    from tensorplay_ref.course import exercises, grade, readme, refresh
 except ModuleNotFoundError as missing:
     if missing.name not in ("nbclient", "nbformat", "tqdm"):
         raise
@@ -14,6 +14,7 @@ except ModuleNotFoundError as missing:
 COMMANDS = {
     "refresh": (refresh, "run notebooks and store what they show"),
     "exercises": (exercises, "make the exercise notebooks from the worked ones"),
+    "grade": (grade, "run the checks over a folder of submissions"),
     "readme": (readme, "make the tables and the picture of the README again"),
 }
 

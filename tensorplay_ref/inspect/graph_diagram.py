@@ -102,14 +102,14 @@ def _keys(walk: Walk) -> list[Hashable]:
             if below is None:
                 inputs.append(None)
             elif type(below) is AccumulateGrad:
-                inputs.append((below.shape, below.dtype.str))
+                inputs.append((below.result_shape, below.result_dtype.str))
             else:
                 inputs.append((min(position + 1 - walk.number(below), NEAR), output))
         slots = tuple(
             (described(slot)[0], slot._is_output, slot._original is None)
             if isinstance(slot, SavedTensor)
             else None
-            for slot in node.saved
+            for slot in node.saved_slots
         )
         shape, dtype = result_of(node)
         keys.append((operation_name(node), shape, dtype.str, tuple(inputs), slots))
@@ -121,7 +121,7 @@ def _boxes(walk: Walk, parts: tuple[Part, ...], standing_for: dict[int, int]) ->
     freed: Counter[int] = Counter()
     for position, node in enumerate(walk.operations):
         freed[standing_for[position]] += sum(
-            isinstance(slot, SavedTensor) and slot._original is None for slot in node.saved
+            isinstance(slot, SavedTensor) and slot._original is None for slot in node.saved_slots
         )
     roots = {standing_for[walk.number(node) - 1] for node, _ in walk.roots if _is_operation(node)}
     rests = {part.start: part for part in parts if isinstance(part, Rest)}
@@ -197,7 +197,7 @@ def _leaves_and_arrows(
         title = walk.leaf_name(first)
         if len(group) > 1:
             title = f"{plural(len(group), 'leaf', 'leaves')} from {title}"
-        tensor = tensor_text(first.shape, first.dtype)
+        tensor = tensor_text(first.result_shape, first.result_dtype)
         boxes.append(LeafBox(position, title, tensor, len(group)))
         uses = Counter(target for leaf in group for target, _ in users[leaf])
         for target, count in uses.items():
@@ -220,7 +220,7 @@ def _grouped_leaves(
     """Leaves of one shape and dtype that serve as the same input of the same folded operations."""
     groups: dict[Hashable, list[AccumulateGrad]] = {}
     for leaf in walk.leaves:
-        alike = (leaf.shape, leaf.dtype.str, tuple(sorted(set(users[leaf]))))
+        alike = (leaf.result_shape, leaf.result_dtype.str, tuple(sorted(set(users[leaf]))))
         groups.setdefault(alike, []).append(leaf)
     return list(groups.values())
 
@@ -234,7 +234,7 @@ def _stores(
     pieces: dict[int, tuple[Kept, tuple[str, ...]]] = {}
     for position, node in enumerate(walk.operations):
         box = standing_for[position]
-        for slot, name in zip(node.saved, slot_names(node), strict=True):
+        for slot, name in zip(node.saved_slots, slot_names(node), strict=True):
             if not isinstance(slot, SavedTensor) or slot._original is None:
                 continue
             # A hook may keep the values elsewhere: then the slot itself stands for them.

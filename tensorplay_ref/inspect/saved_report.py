@@ -187,7 +187,7 @@ def saved(y: Roots, names: Names | None = None) -> SavedReport:
     new: dict[int, int] = {}
     total = of_leaves = 0
     for node in walk.operations:
-        for slot, name in zip(node.saved, slot_names(node), strict=True):
+        for slot, name in zip(node.saved_slots, slot_names(node), strict=True):
             if not isinstance(slot, SavedTensor):
                 continue
             row = len(records) + 1

@@ -91,7 +91,7 @@ class Listener:
         forward = self._announce(node)
         if isinstance(result, TensorBase):
             forward.describe(result)
-        for slot, name in zip(node.saved, slot_names(node), strict=True):
+        for slot, name in zip(node.saved_slots, slot_names(node), strict=True):
             known = self._slots.get(id(slot))
             if known is not None:
                 known.name = name
@@ -134,7 +134,7 @@ class Listener:
         grads = [grad] if isinstance(grad, TensorBase) else [g for g in grad if g is not None]
         if len(grads) == 1:
             event.describe(grads[0])
-        slots = [slot for slot in node.saved if isinstance(slot, SavedTensor)]
+        slots = [slot for slot in node.saved_slots if isinstance(slot, SavedTensor)]
         event.versions = self._versions([slot._storage for slot in slots])
 
     def _accumulate(self, node: Node, variable: TensorBase, grad: TensorBase) -> None:
@@ -168,8 +168,8 @@ class Listener:
             event = self._add("forward", operation=self._operation(node))
             # A Function has no result yet, and a checkpoint, which only saves, never has one.
             if isinstance(node, Operation):
-                event.shape, event.dtype = node.shape, str(node.dtype)
-                event.nbytes = math.prod(node.shape or ()) * int(node.dtype.itemsize)
+                event.shape, event.dtype = node.result_shape, str(node.result_dtype)
+                event.nbytes = math.prod(node.result_shape or ()) * int(node.result_dtype.itemsize)
             self._announced[node] = event
         return event
 
@@ -186,7 +186,7 @@ class Listener:
         number, key = self._count_slot(), id(slot)
         name = f"slot {number}"
         for saved, known_as in zip(
-            () if node is None else node.saved,
+            () if node is None else node.saved_slots,
             () if node is None else slot_names(node),
             strict=True,
         ):

@@ -98,15 +98,16 @@ def _reachable(starts: Iterable[Node]) -> tuple[list[Node], list[AccumulateGrad]
     seen = dict.fromkeys(starts)
     order = list(seen)
     for node in order:  # the list grows while it is walked
-        for below in node.inputs:
+        for below in node.input_nodes:
             if below is not None and below not in seen:
                 seen[below] = None
                 order.append(below)
     operations = sorted(
-        (node for node in order if type(node) is not AccumulateGrad), key=lambda node: node.sequence
+        (node for node in order if type(node) is not AccumulateGrad),
+        key=lambda node: node.sequence_number,
     )
     leaves = dict.fromkeys(
-        below for node in operations for below in node.inputs if type(below) is AccumulateGrad
+        below for node in operations for below in node.input_nodes if type(below) is AccumulateGrad
     )
     leaves.update(dict.fromkeys(node for node in order if type(node) is AccumulateGrad))
     return operations, list(leaves)
@@ -121,17 +122,17 @@ def slot_names(node: Node) -> tuple[str, ...]:
     """What each saved slot is called; of a custom Function "saved_tensors[0]" and so on."""
     # A write through a view holds the slots of the operation that was written.
     saves = type(node.fn if isinstance(node, CopySlices) else node).saves
-    if len(saves) == len(node.saved) and not isinstance(node, FunctionContext):
+    if len(saves) == len(node.saved_slots) and not isinstance(node, FunctionContext):
         return saves
-    return tuple(f"saved_tensors[{position}]" for position in range(len(node.saved)))
+    return tuple(f"saved_tensors[{position}]" for position in range(len(node.saved_slots)))
 
 
 def result_of(node: Node, number: int = 0) -> tuple[tuple[int, ...] | None, np.dtype[Any]]:
     """Shape and dtype of a result; the shape is None for what is no tensor."""
-    if node.shape is not None and not isinstance(node, FunctionContext):
-        return node.shape, node.dtype
+    if node.result_shape is not None and not isinstance(node, FunctionContext):
+        return node.result_shape, node.result_dtype
     results: list[Any] = getattr(node, "results", [])
     if number >= len(results) or results[number] is None:
-        return None, node.dtype
+        return None, node.result_dtype
     shape, dtype, _ = results[number]
     return shape, dtype

@@ -208,7 +208,7 @@ class SigmoidBackward(GradientOf):
 
     def backward(self, outer: Any) -> Any:
         grad, result = self.read()
-        of_grad = None if self.inputs[0] is None else binary(SigmoidBackward, outer, result)
+        of_grad = None if self.input_nodes[0] is None else binary(SigmoidBackward, outer, result)
         return of_grad, None if grad is None else outer * grad * (1.0 - result * 2.0)
 
 
@@ -231,12 +231,12 @@ class ReluBackward(Operation):
         return np.bitwise_and(out, grad.view(bits), out=out).view(result.dtype)
 
     def save(self, result: Any, *inputs: Any) -> None:
-        self.saved = (self.keep(inputs[1]),)
+        self.saved_slots = (self.keep(inputs[1]),)
 
     def backward(self, outer: Any) -> Any:
         (result,) = self.read()
-        of_grad = None if self.inputs[0] is None else binary(ReluBackward, outer, result)
-        return of_grad, None if self.inputs[1] is None else zeros(outer)
+        of_grad = None if self.input_nodes[0] is None else binary(ReluBackward, outer, result)
+        return of_grad, None if self.input_nodes[1] is None else zeros(outer)
 
 
 _TANH_SCALE = math.sqrt(2.0 / math.pi)

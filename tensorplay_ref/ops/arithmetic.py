@@ -39,7 +39,7 @@ class Sub(Operation):
     forward = np.subtract
 
     def backward(self, grad: Any) -> Any:
-        return grad, None if self.inputs[1] is None else -grad
+        return grad, None if self.input_nodes[1] is None else -grad
 
 
 class Mul(Operation):
@@ -54,8 +54,8 @@ class Mul(Operation):
     forward = np.multiply
 
     def save(self, result: Any, a: Any, b: Any) -> None:
-        need_a, need_b = self.inputs
-        self.saved = (self.keep(a) if need_b else None, self.keep(b) if need_a else None)
+        need_a, need_b = self.input_nodes
+        self.saved_slots = (self.keep(a) if need_b else None, self.keep(b) if need_a else None)
 
     def backward(self, grad: Any) -> Any:
         a, b = self.read()
@@ -88,11 +88,11 @@ class Div(Operation):
             return np.divide(x, y, out=out)
 
     def save(self, result: Any, a: Any, b: Any) -> None:
-        self.saved = (self.keep(a) if self.inputs[1] else None, self.keep(b))
+        self.saved_slots = (self.keep(a) if self.input_nodes[1] else None, self.keep(b))
 
     def backward(self, grad: Any) -> Any:
         a, b = self.read()
-        need_a, need_b = self.inputs
+        need_a, need_b = self.input_nodes
         of_b = None
         if need_b is not None:
             of_b = reuse(Mul, reuse(Mul, reuse(Div, a / b, b), -1.0), grad)
@@ -158,8 +158,8 @@ class Pow(Operation):
             return np.power(x, y)
 
     def save(self, result: Any, a: Any, b: Any) -> None:
-        of_exponent = self.inputs[1] is not None
-        self.saved = (
+        of_exponent = self.input_nodes[1] is not None
+        self.saved_slots = (
             self.keep(a),
             self.keep(b),
             self.keep_result(result) if of_exponent else None,
@@ -168,9 +168,9 @@ class Pow(Operation):
     def backward(self, grad: Any) -> Any:
         base, exponent, result = self.read()
         of_base = of_exponent = None
-        if self.inputs[0] is not None:
+        if self.input_nodes[0] is not None:
             of_base = self.of_base(grad, base, exponent)
-        if self.inputs[1] is not None:
+        if self.input_nodes[1] is not None:
             if is_number(base):
                 array = np.asarray(base, result.dtype)
                 base = make_result(Pow, (exponent,), array, exponent.device)
@@ -212,15 +212,15 @@ class Remainder(Operation):
             return np.remainder(x, y)
 
     def save(self, result: Any, a: Any, b: Any) -> None:
-        if self.inputs[1] is None:
-            self.saved = (None, None)
+        if self.input_nodes[1] is None:
+            self.saved_slots = (None, None)
         else:
-            self.saved = (self.keep(a), self.keep(b))
+            self.saved_slots = (self.keep(a), self.keep(b))
 
     def backward(self, grad: Any) -> Any:
         a, b = self.read()
         # The floor is a constant between its steps.
-        return grad, None if self.inputs[1] is None else -grad * (a // b).detach()
+        return grad, None if self.input_nodes[1] is None else -grad * (a // b).detach()
 
 
 class FloorDiv(Operation):

@@ -121,9 +121,9 @@ class Conv2d(Operation):
         return 2 * int(out.size) * int(weight[0].size)
 
     def save(self, result: Any, x: Any, weight: Any, *bias: Any) -> None:
-        self.saved = (
-            self.keep(x) if self.inputs[1] else None,
-            self.keep(weight) if self.inputs[0] else None,
+        self.saved_slots = (
+            self.keep(x) if self.input_nodes[1] else None,
+            self.keep(weight) if self.input_nodes[0] else None,
         )
         self.params = (*self.params, x.shape, weight.shape)
 
@@ -134,8 +134,8 @@ class Conv2d(Operation):
             None if weight is None else ConvInput.apply(grad, weight, geometry, groups, shape),
             None if x is None else ConvWeight.apply(x, grad, geometry, groups),
         ]
-        if len(self.inputs) == 3:
-            grads.append(grad.sum((0, 2, 3)) if self.inputs[2] else None)
+        if len(self.input_nodes) == 3:
+            grads.append(grad.sum((0, 2, 3)) if self.input_nodes[2] else None)
         return tuple(grads)
 
 
@@ -158,8 +158,8 @@ class ConvInput(Operation):
         return geometry.fold(parts.reshape(n, channels, rows, columns, *geometry.size), shape)
 
     def save(self, result: Any, g: Any, weight: Any) -> None:
-        need_g, need_weight = self.inputs
-        self.saved = (
+        need_g, need_weight = self.input_nodes
+        self.saved_slots = (
             self.keep(g) if need_weight else None,
             self.keep(weight) if need_g else None,
         )
@@ -188,8 +188,8 @@ class ConvWeight(Operation):
         return matrices.reshape(g.shape[1], x.shape[1] // groups, *geometry.size)
 
     def save(self, result: Any, x: Any, g: Any) -> None:
-        need_x, need_g = self.inputs
-        self.saved = (self.keep(x) if need_g else None, self.keep(g) if need_x else None)
+        need_x, need_g = self.input_nodes
+        self.saved_slots = (self.keep(x) if need_g else None, self.keep(g) if need_x else None)
         self.params = (*self.params, x.shape)
 
     def backward(self, grad: Any) -> Any:
@@ -258,7 +258,7 @@ class MaxPool2d(Operation):
     def save(self, result: Any, x: Any, indices: Any) -> None:
         slot = wrap(type(x), indices, x.device, "MaxPool2d")
         self.params = (x.shape,)
-        self.saved = (self.keep(slot),)
+        self.saved_slots = (self.keep(slot),)
 
     def backward(self, grad: Any) -> Any:
         (shape,) = self.params

@@ -36,12 +36,12 @@ def unary(cls: type[Operation], a: Any) -> Any:
         follow_base(a)
     if a._requires_grad and cls.differentiable and grad_enabled.get():
         node = cls()
-        node.inputs = (edge(a),)
-        node.numbers = (a._output_nr,) if a._output_nr else None
-        node.sequence = next_sequence()
-        node.shape, node.dtype = out.shape, out.dtype
-        node.saved = node.params = ()
-        node.extras = None
+        node.input_nodes = (edge(a),)
+        node.input_numbers = (a._output_nr,) if a._output_nr else None
+        node.sequence_number = next_sequence()
+        node.result_shape, node.result_dtype = out.shape, out.dtype
+        node.saved_slots = node.params = ()
+        node.node_extras = None
         if cls.saves:
             node.save(result, a)
         result._node = node
@@ -90,16 +90,16 @@ def binary(cls: type[Operation], a: Any, b: Any) -> Any:
         follow_base(b)
     if (a._requires_grad or b._requires_grad) and cls.differentiable and grad_enabled.get():
         node = cls()
-        node.inputs = (
+        node.input_nodes = (
             (a._node or accumulator_of(a)) if a._requires_grad else None,
             (b._node or accumulator_of(b)) if b._requires_grad else None,
         )
         first, second = a._output_nr, b._output_nr
-        node.numbers = (first, second) if first or second else None
-        node.sequence = next_sequence()
-        node.shape, node.dtype = out.shape, out.dtype
-        node.saved = node.params = ()
-        node.extras = None
+        node.input_numbers = (first, second) if first or second else None
+        node.sequence_number = next_sequence()
+        node.result_shape, node.result_dtype = out.shape, out.dtype
+        node.saved_slots = node.params = ()
+        node.node_extras = None
         if cls.saves:
             node.save(result, a, b)
         result._node = node

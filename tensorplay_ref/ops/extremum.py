@@ -109,7 +109,7 @@ class MaxDim(Operation):
         return values.reshape(shape), index.astype(np.int64, copy=False).reshape(shape)
 
     def save(self, result: Anything, x: Anything, indices: Anything) -> None:
-        self.saved = (self.keep(indices),)
+        self.saved_slots = (self.keep(indices),)
 
     def backward(self, grad: Anything) -> Anything:
         (indices,) = self.read()

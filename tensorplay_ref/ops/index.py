@@ -66,7 +66,7 @@ class _Keyed(Operation):
 
     def keep_key(self, key: tuple[Any, ...]) -> None:
         """Save the tensors of the key; what stands beside them stays in `params`."""
-        self.saved = tuple(self.keep(part) for part in key if isinstance(part, TensorBase))
+        self.saved_slots = tuple(self.keep(part) for part in key if isinstance(part, TensorBase))
         places = tuple(_TENSOR if isinstance(part, TensorBase) else part for part in key)
         self.params = (places, *self.params)
 
@@ -83,7 +83,7 @@ class _Keyed(Operation):
     @property
     def _raw_saved_indices(self) -> tuple[SavedTensor, ...]:
         """The slots that keep the tensors among the indices."""
-        return self.saved
+        return self.saved_slots
 
 
 _TENSOR = type("IndexTensor", (), {"__repr__": lambda self: "<tensor>"})()
@@ -183,7 +183,7 @@ class IndexPut(_Keyed):
         self.keep_key(tensor_key(x, key))
 
     def backward(self, grad: Any) -> Any:
-        key, need_self, need_value = self.key(), *self.inputs
+        key, need_self, need_value = self.key(), *self.input_nodes
         for_self = for_value = None
         if need_self:
             for_self = grad if self.params[1] else IndexPut.apply(grad, grad.new_zeros(()), key)
@@ -208,7 +208,7 @@ class Gather(Operation):
     def save(self, result: Any, x: Any) -> None:
         dim, index = self.params
         self.params = (dim, x.shape)
-        self.saved = (self.keep(index),)
+        self.saved_slots = (self.keep(index),)
 
     def backward(self, grad: Any) -> Any:
         dim, shape = self.params
@@ -238,7 +238,7 @@ class ScatterAdd(Operation):
     def save(self, result: Any, x: Any, source: Any) -> None:
         dim, index = self.params
         self.params = (dim, source.shape)
-        self.saved = (self.keep(index) if self.inputs[1] else None,)
+        self.saved_slots = (self.keep(index) if self.input_nodes[1] else None,)
 
     def backward(self, grad: Any) -> Any:
         dim, shape = self.params

@@ -118,7 +118,7 @@ class CopyInto(Operation):
     arity = 2
 
     def backward(self, grad: Any) -> Any:
-        return None if self.inputs[0] is None else zeros(grad), grad
+        return None if self.input_nodes[0] is None else zeros(grad), grad
 
 
 class CopySlices(Node):
@@ -226,12 +226,12 @@ def _record(
     node = cls()
     connect(node, (target, *others))
     node.params = params
-    node.shape, node.dtype = target._array.shape, target._array.dtype
+    node.result_shape, node.result_dtype = target._array.shape, target._array.dtype
     storage = target._storage
     result = new_tensor(type(target), target._array, storage)
     if not hook_stack.get():
         node.save(result, target, *others, *more)
-        for slot in node.saved:
+        for slot in node.saved_slots:
             if type(slot) is SavedTensor:
                 slot.copy_if_shared(storage)
         return node
@@ -275,7 +275,7 @@ def write(operation: str, target: Any, out: Any) -> None:
 
 
 def _after_write(node: Node, target: Any) -> None:
-    for slot in node.saved:
+    for slot in node.saved_slots:
         if type(slot) is SavedTensor:
             slot.written(target._storage)
 
@@ -294,8 +294,8 @@ def rebase(target: Any, node: Node, others: tuple[Any, ...]) -> None:
     through = CopySlices()
     connect(through, (base, *others))
     through.fn, through.steps = node, target._view.steps
-    through.saved = node.saved
-    through.shape, through.dtype = base._array.shape, base._array.dtype
+    through.saved_slots = node.saved_slots
+    through.result_shape, through.result_dtype = base._array.shape, base._array.dtype
     base._node, base._output_nr, base._requires_grad = through, 0, True
     keep_retaining(base, former, number)
     follow_base(target)

@@ -35,7 +35,7 @@ class Cat(Operation):
     def backward(self, grad: Any) -> Any:
         dim, lengths = self.params
         start, parts = 0, []
-        for length, need in zip(lengths, self.inputs, strict=True):
+        for length, need in zip(lengths, self.input_nodes, strict=True):
             parts.append(None if need is None else grad.narrow(dim, start, length))
             start += length
         return tuple(parts)
@@ -60,7 +60,7 @@ class Stack(Operation):
 
     def backward(self, grad: Any) -> Any:
         (dim,) = self.params
-        parts = enumerate(self.inputs)
+        parts = enumerate(self.input_nodes)
         return tuple(None if need is None else grad.select(dim, i) for i, need in parts)
 
 

@@ -40,13 +40,13 @@ class LayerNorm(Operation):
 
     def save(self, result: Any, x: Any, *more: Any) -> None:
         *affine, mean, rstd = more
-        need_x, need_weight = self.inputs[0], self.inputs[1] if affine else None
+        need_x, need_weight = self.input_nodes[0], self.input_nodes[1] if affine else None
         if need_x or need_weight:
             kept = [wrap(type(x), each, x.device, "LayerNorm") for each in (mean, rstd)]
             weight = self.keep(affine[0]) if affine and need_x else None
-            self.saved = (self.keep(x), *(self.keep(each) for each in kept), weight)
+            self.saved_slots = (self.keep(x), *(self.keep(each) for each in kept), weight)
         else:
-            self.saved = (None,) * 4
+            self.saved_slots = (None,) * 4
 
     def backward(self, grad: Any) -> Any:
         x, mean, rstd, weight = self.read()
@@ -59,12 +59,12 @@ class LayerNorm(Operation):
             rstd = ((x - mean).square().mean(axes, keepdim=True) + eps).rsqrt()
         normal = (x - mean) * rstd
         for_input = None
-        if self.inputs[0]:
+        if self.input_nodes[0]:
             inner = grad if weight is None else grad * weight
             along = normal * (inner * normal).mean(axes, keepdim=True)
             for_input = (inner - inner.mean(axes, keepdim=True) - along) * rstd
-        for_weight = grad * normal if len(self.inputs) > 1 and self.inputs[1] else None
-        return (for_input, for_weight, grad)[: len(self.inputs)]
+        for_weight = grad * normal if len(self.input_nodes) > 1 and self.input_nodes[1] else None
+        return (for_input, for_weight, grad)[: len(self.input_nodes)]
 
 
 class Dropout(Operation):
@@ -84,7 +84,7 @@ class Dropout(Operation):
     def save(self, result: Any, x: Any) -> None:
         mask, p = self.params
         self.params = (p,)
-        self.saved = (self.keep(mask),)
+        self.saved_slots = (self.keep(mask),)
 
     def backward(self, grad: Any) -> Any:
         return Dropout.apply(grad, self.read()[0], self.params[0])
@@ -106,7 +106,7 @@ class Embedding(Operation):
     def save(self, result: Any, weight: Any) -> None:
         indices, padding_idx = self.params
         self.params = (padding_idx, weight.shape)
-        self.saved = (self.keep(indices),)
+        self.saved_slots = (self.keep(indices),)
 
     def backward(self, grad: Any) -> Any:
         padding_idx, shape = self.params

@@ -33,14 +33,14 @@ class MseLoss(Operation):
         return reduced(np.square(difference), reduction)
 
     def save(self, result: Any, x: Any, target: Any) -> None:
-        self.saved = (self.keep(x), self.keep(target))
+        self.saved_slots = (self.keep(x), self.keep(target))
 
     def backward(self, grad: Any) -> Any:
         x, target = self.read()
         difference = x - target
         factor = 2.0 / max(difference.numel(), 1) if self.params[0] == "mean" else 2.0
         for_input = difference * (grad * factor)
-        return for_input, -for_input if self.inputs[1] else None
+        return for_input, -for_input if self.input_nodes[1] else None
 
 
 class NllLoss(Operation):
@@ -73,7 +73,7 @@ class NllLoss(Operation):
     def save(self, result: Any, x: Any) -> None:
         target, weight, *rest = self.params
         self.params = (*rest, x.shape)
-        self.saved = (self.keep(target), None if weight is None else self.keep(weight))
+        self.saved_slots = (self.keep(target), None if weight is None else self.keep(weight))
 
     def backward(self, grad: Any) -> Any:
         target, weight = self.read()
@@ -108,7 +108,7 @@ class NllLossBackward(Operation):
     def save(self, result: Any, grad: Any) -> None:
         target, weight, *rest, _ = self.params
         self.params = tuple(rest)
-        self.saved = (self.keep(target), None if weight is None else self.keep(weight))
+        self.saved_slots = (self.keep(target), None if weight is None else self.keep(weight))
 
     def backward(self, grad: Any) -> Any:
         target, weight = self.read()

@@ -48,8 +48,8 @@ class Matmul(Operation):
         return 2 * int(out.size) * int(next(iter(arrays)).shape[-1])
 
     def save(self, result: Any, a: Any, b: Any) -> None:
-        need_a, need_b = self.inputs
-        self.saved = (self.keep(a) if need_b else None, self.keep(b) if need_a else None)
+        need_a, need_b = self.input_nodes
+        self.saved_slots = (self.keep(a) if need_b else None, self.keep(b) if need_a else None)
         self.params = (a.ndim, b.ndim)
 
     def backward(self, grad: Any) -> Any:
@@ -136,9 +136,9 @@ class Linear(Operation):
         return 2 * int(out.size) * int(next(iter(arrays)).shape[-1])
 
     def save(self, result: Any, x: Any, weight: Any, *bias: Any) -> None:
-        self.saved = (
-            self.keep(x) if self.inputs[1] else None,
-            self.keep(weight) if self.inputs[0] else None,
+        self.saved_slots = (
+            self.keep(x) if self.input_nodes[1] else None,
+            self.keep(weight) if self.input_nodes[0] else None,
         )
 
     def backward(self, grad: Any) -> Any:
@@ -148,4 +148,4 @@ class Linear(Operation):
             rows = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
             for_weight = rows.mT @ (x if x.ndim == 2 else x.reshape(-1, x.shape[-1]))
         for_input = None if weight is None else grad @ weight
-        return (for_input, for_weight, grad)[: len(self.inputs)]
+        return (for_input, for_weight, grad)[: len(self.input_nodes)]

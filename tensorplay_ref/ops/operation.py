@@ -63,7 +63,7 @@ class Operation(Node):
         return result
 
     def save(self, result: Any, *inputs: Any) -> None:
-        """Set `self.saved`; unless overridden to what `saves` says: self, other, or the result."""
+        """Set `self.saved_slots`; unless overridden to what `saves` says: self, other, result."""
         if self.saves:
             kept = []
             for name in self.saves:
@@ -71,7 +71,7 @@ class Operation(Node):
                     kept.append(self.keep_result(result))
                 else:
                     kept.append(self.keep(inputs[0 if name == "self" else 1]))
-            self.saved = tuple(kept)
+            self.saved_slots = tuple(kept)
 
     def keep(self, value: Any) -> Any:
         """A slot for an input: saved and packed when a tensor, kept as it is when a number."""
@@ -109,7 +109,7 @@ def record(
     node = cls()
     connect(node, tensors)
     node.params = params
-    node.shape, node.dtype = result._array.shape, result._array.dtype
+    node.result_shape, node.result_dtype = result._array.shape, result._array.dtype
     node.save(result, *tensors, *more)
     result._node = node
     result._requires_grad = True

@@ -53,11 +53,11 @@ class Where(Operation):
             ) from None
 
     def save(self, result: Any, condition: Any, a: Any, b: Any) -> None:
-        self.saved = (self.keep(condition),)
+        self.saved_slots = (self.keep(condition),)
 
     def backward(self, grad: Any) -> Any:
         (condition,) = self.read()
-        _, need_a, need_b = self.inputs
+        _, need_a, need_b = self.input_nodes
         return (
             None,
             None if need_a is None else Where.apply(condition, grad, 0.0),
@@ -100,7 +100,7 @@ class MaskedFill(Operation):
             raise shapes_differ(MaskedFill, x, mask) from None
 
     def save(self, result: Any, x: Any, mask: Any) -> None:
-        self.saved = (self.keep(mask),)
+        self.saved_slots = (self.keep(mask),)
 
     def backward(self, grad: Any) -> Any:
         (mask,) = self.read()
@@ -167,7 +167,7 @@ class Maximum(Operation):
 
     def backward(self, grad: Any) -> Any:
         a, b = self.read()
-        need_a, need_b = self.inputs
+        need_a, need_b = self.input_nodes
         return (
             None if need_a is None else self.share(grad, a, b),
             None if need_b is None else self.share(grad, b, a),

@@ -165,8 +165,8 @@ class Split(View):
     Saves: nothing.
     """
 
-    __slots__ = ("results",)
-    results: list[tuple[Any, ...]]
+    __slots__ = ("result_forms",)
+    result_forms: list[tuple[Any, ...]]
 
     @staticmethod
     def keys(lengths: Any, dim: int) -> Iterator[tuple[Any, ...]]:
@@ -184,8 +184,8 @@ class Split(View):
         if needed:
             node = cls()
             connect(node, (tensor,))
-            node.params, node.shape = (dim,), None
-            node.results = [(part.shape, part.dtype, part.device) for part in parts]
+            node.params, node.result_shape = (dim,), None
+            node.result_forms = [(part.shape, part.dtype, part.device) for part in parts]
             for number, part in enumerate(parts):
                 part._node, part._output_nr, part._requires_grad = node, number, True
             if watchers:
@@ -196,7 +196,7 @@ class Split(View):
         given = next(grad for grad in grads if grad is not None)
         parts = [
             given.new_zeros(shape) if grad is None else grad
-            for grad, (shape, *_) in zip(grads, self.results, strict=True)
+            for grad, (shape, *_) in zip(grads, self.result_forms, strict=True)
         ]
         return self.join(parts, *self.params)
 

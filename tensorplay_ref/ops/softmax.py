@@ -112,9 +112,9 @@ class SoftmaxBackward(GradientOf):
         grad, result = self.read()
         (dim,) = self.params
         of_grad = of_result = None
-        if self.inputs[0] is not None:
+        if self.input_nodes[0] is not None:
             of_grad = SoftmaxBackward.apply(outer, result, dim)
-        if self.inputs[1] is not None:
+        if self.input_nodes[1] is not None:
             shared = Sum.apply(grad * result, dim, True)
             of_result = outer * (grad - shared) - grad * Sum.apply(outer * result, dim, True)
         return of_grad, of_result
@@ -137,9 +137,9 @@ class LogSoftmaxBackward(GradientOf):
         (dim,) = self.params
         shares = result.exp() * outer
         of_grad = of_result = None
-        if self.inputs[0] is not None:
+        if self.input_nodes[0] is not None:
             of_grad = outer - Sum.apply(shares, dim, True)
-        if self.inputs[1] is not None:
+        if self.input_nodes[1] is not None:
             of_result = -shares * Sum.apply(grad, dim, True)
         return of_grad, of_result
 

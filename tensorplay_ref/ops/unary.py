@@ -233,7 +233,7 @@ class GradientOf(Operation):
 
     def save(self, result: Any, *inputs: Any) -> None:
         grad, of = inputs
-        self.saved = (self.keep(grad) if self.inputs[1] else None, self.keep(of))
+        self.saved_slots = (self.keep(grad) if self.input_nodes[1] else None, self.keep(of))
 
 
 class TanhBackward(GradientOf):
@@ -250,5 +250,5 @@ class TanhBackward(GradientOf):
 
     def backward(self, outer: Any) -> Any:
         grad, result = self.read()
-        of_grad = None if self.inputs[0] is None else binary(TanhBackward, outer, result)
+        of_grad = None if self.input_nodes[0] is None else binary(TanhBackward, outer, result)
         return of_grad, None if grad is None else outer * grad * result * -2.0

@@ -57,7 +57,7 @@ class Record:
         """The name of the saved slot, such as "other" of Mul; "a tensor" when it is gone."""
         node, kept = self._node(), self._kept()
         if node is not None and kept is not None:
-            for position, slot in enumerate(getattr(node, "saved", ())):
+            for position, slot in enumerate(node.saved_slots):
                 if type(slot) is SavedTensor and slot._value is kept:
                     names = type(node).saves
                     name = names[position] if names else f"saved_tensors[{position}]"

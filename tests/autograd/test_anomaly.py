@@ -85,7 +85,7 @@ def test_set_detect_anomaly_acts_at_once_and_notes_the_calls() -> None:
     finally:
         autograd.set_detect_anomaly(False)
     assert "makes_nan" in str(caught.value)
-    assert makes_nan(leaf([2.0])).grad_fn.extras is None
+    assert makes_nan(leaf([2.0])).grad_fn.node_extras is None
     with autograd.set_detect_anomaly(True):
         assert autograd.is_anomaly_enabled()
     assert not autograd.is_anomaly_enabled()

@@ -207,3 +207,27 @@ def test_once_differentiable() -> None:
         first.backward()
     (plain,) = tp.autograd.grad(f.apply(x), x, create_graph=True)
     assert not plain.requires_grad
+
+
+@pytest.mark.parametrize(
+    "name", ["shape", "dtype", "inputs", "saved", "results", "function", "sequence", "extras"]
+)
+def test_ctx_takes_attributes_of_any_ordinary_name(name: str) -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        setattr(ctx, name, "the author's own")
+        return x * x
+
+    def backward(ctx: Any, grad: Any) -> Any:
+        assert getattr(ctx, name) == "the author's own"
+        (x,) = ctx.saved_tensors
+        return grad * x * 2.0
+
+    x = leaf([3.0, 4.0])
+    function(forward, backward).apply(x).sum().backward()
+    equal(x.grad, [6.0, 8.0])
+
+
+def test_complex_tensors_cannot_require_gradients() -> None:
+    with pytest.raises(RuntimeError, match="complex64 tensors cannot require gradients"):
+        tp.tensor([1 + 2j], requires_grad=True)

@@ -147,11 +147,11 @@ def test_reading_the_report_calls_no_hook_and_changes_nothing():
     x = leaf(3, 3)
     with saved_tensor_hooks(lambda tensor: tensor, unpack):
         y = (x.exp() * x).sum()
-    versions = [slot._version for slot in y.grad_fn.inputs[0].saved]
+    versions = [slot._version for slot in y.grad_fn.input_nodes[0].saved_slots]
     report = saved(y, {"x": x})
     repr(report), report._repr_html_(), report.bytes_by_operation()
     assert calls == []
-    assert [slot._version for slot in y.grad_fn.inputs[0].saved] == versions
+    assert [slot._version for slot in y.grad_fn.input_nodes[0].saved_slots] == versions
     assert x._version == 0 and x.grad is None
     y.backward()
     values = x.detach().numpy()

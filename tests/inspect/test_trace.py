@@ -258,7 +258,7 @@ def test_nothing_is_kept_alive_while_it_is_open_nor_afterwards():
         with trace() as t:
             loss, names = two_layers()
             watched = [weakref.ref(x) for x in (loss, loss.grad_fn, *names.values())]
-            watched += [weakref.ref(slot) for slot in loss.grad_fn.inputs[0].saved]
+            watched += [weakref.ref(slot) for slot in loss.grad_fn.input_nodes[0].saved_slots]
             del loss, names
             assert [reference() for reference in watched] == [None] * len(watched)
         assert t.count("drop") == 5

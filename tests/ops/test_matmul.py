@@ -166,7 +166,7 @@ def test_a_bias_alone_saves_nothing() -> None:
     constants = _leaf(2, 3, grad=False), _leaf(4, 3, grad=False)
     bias = tp.zeros(4, dtype=tp.float64, requires_grad=True)
     result = tp.nn.functional.linear(*constants, bias)
-    assert result.grad_fn.saved == (None, None)
+    assert result.grad_fn.saved_slots == (None, None)
     result.sum().backward()
     assert bias.grad.tolist() == [2.0] * 4
 

@@ -184,7 +184,9 @@ def node_of(name: str, result: Any) -> Any:
     """The node of this operation in the graph of the result."""
     nodes = [result.grad_fn]
     for node in nodes:
-        nodes.extend(below for below in node.inputs if below is not None and below not in nodes)
+        nodes.extend(
+            below for below in node.input_nodes if below is not None and below not in nodes
+        )
     return next(node for node in nodes if type(node).__name__ == name)
 
 
@@ -206,7 +208,7 @@ def test_pack_is_called_for_the_slots_that_the_class_names_and_for_no_other(name
     with saved_tensor_hooks(pack, lambda number: packed[number]):
         inputs, result = EXAMPLES[name]()
         node = node_of(name, result)
-        slots = [slot for slot in node.saved if type(slot) is SavedTensor]
+        slots = [slot for slot in node.saved_slots if type(slot) is SavedTensor]
         # A slot keeps the number that its own call of pack returned.
         assert len({slot.data for slot in slots}) == len(slots) == len(node.saves)
         for slot_name, slot in zip(node.saves, slots, strict=True):

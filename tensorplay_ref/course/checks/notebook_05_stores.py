@@ -161,7 +161,7 @@ def the_graph_holds_an_index(store_of: Any) -> None:
     x, y = variable(1.0, 2.0), variable(3.0, 4.0)
     with saved_tensor_hooks(store.pack, store.unpack):
         node = (x * y).grad_fn
-    same_trace([slot.data for slot in node.saved], [0, 1], "what the two slots of x * y hold")
+    same_trace([slot.data for slot in node.saved_slots], [0, 1], "what the two slots of x * y hold")
 
 
 @index_store.case

@@ -280,8 +280,8 @@ def leaf_of(tensor: TensorBase) -> Leaf:
 def require_differentiable(dtype: DTypeLike) -> None:
     """Refuse integer, boolean and complex dtypes.
 
-    Only floating numbers vary smoothly; complex ones do too, but their gradients follow a convention
-    (the conjugate) that no formula here implements, and a wrong gradient is worse than none.
+    Complex numbers vary smoothly, too, but their gradients follow a convention (the conjugate) that
+    no formula here implements, and a wrong gradient is worse than none.
     """
     kind = np.dtype(dtype).kind
     if kind == "c":

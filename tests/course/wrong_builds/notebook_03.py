@@ -83,7 +83,7 @@ def walk(lesson: ModuleType, *, adds: bool = True, frees: bool = True, copies: b
 
     def backward(y: Any, retain_graph: bool = False) -> None:
         pending = {y.grad_fn: tp.ones_like(y)}
-        for node in sorted(lesson.reachable(y.grad_fn), key=lambda n: -n.sequence):
+        for node in sorted(lesson.reachable(y.grad_fn), key=lambda n: -n.sequence_number):
             gradient = pending.pop(node)
             if node.name() == "AccumulateGrad":
                 leaf = node.variable

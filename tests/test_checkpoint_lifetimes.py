@@ -95,6 +95,28 @@ def test_an_unfinished_backward_leaves_no_values_behind(no_gc: None) -> None:
     assert len(made) == 2 and made[1]() is None
 
 
+def test_hooks_that_keep_what_they_pack_make_no_cycle_through_the_region(no_gc: None) -> None:
+    class Hooks:
+        def __init__(self) -> None:
+            self.results: list[Any] = []
+
+        def pack(self, tensor: Any) -> Any:
+            return tensor.detach()
+
+        def unpack(self, packed: Any) -> Any:
+            return packed
+
+    hooks = Hooks()
+    gone = weakref.ref(hooks)
+    x = leaf(0.5)
+    with tp.autograd.graph.saved_tensor_hooks(hooks.pack, hooks.unpack):
+        # Without arguments there is no slot that needs the unpack hook.
+        y = checkpoint(lambda: x.exp().tanh())
+    hooks.results.append(y.grad_fn)
+    del y, hooks
+    assert gone() is None
+
+
 def test_an_exception_in_the_first_run_leaves_nothing(no_gc: None) -> None:
     h = leaf(0.5) * 1.0
     storage = weakref.ref(h._storage)

@@ -110,7 +110,7 @@ def checkpoint(
     )
     with saved_tensor_hooks(region.pack, recompute), first_context:
         result = function(*args, **kwargs)
-    region.complete = True
+    region.end_first_run()
     return result
 
 

@@ -97,6 +97,12 @@ class Region:
         finally:
             hook_stack.set(inside)
 
+    def end_first_run(self) -> None:
+        """The function has returned; nothing more is saved outside."""
+        self.complete = True
+        # Hooks may refer to what they have packed, which would refer to the region and so to them.
+        self._outer_hooks = ()
+
     # -- the second run --------------------------------------------------------------------------
     def value(self, index: int) -> TensorBase:
         """The tensor that was packed as number `index`, computed again unless it is at hand.

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import tensorplay_ref as tp
 from tensorplay_ref.saving import (
+    Policy,
     bitmask,
     cast,
     choose,
@@ -96,3 +97,18 @@ def arrays(dtypes: list[str] | None = None) -> st.SearchStrategy[NDArray[Any]]:
     )
     kinds = st.sampled_from(["contiguous", "transposed", "reversed", "every other"])
     return st.builds(strided, plain, kinds)
+
+
+class Noting(Policy):
+    """Counts packs; keeps copies."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.packs = 0
+
+    def pack(self, tensor: Any) -> Any:
+        self.packs += 1
+        return (tensor.detach().clone(),)
+
+    def unpack(self, packed: Any) -> Any:
+        return packed[0]

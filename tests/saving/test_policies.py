@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
 import weakref
 from collections.abc import Iterator
 from typing import Any
@@ -13,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 
 import tensorplay_ref as tp
-from tensorplay_ref.autograd.graph import _current_pair, saved_tensor_hooks
-from tensorplay_ref.saving import Policy, cast, offload, on_disk, quantize
+from tensorplay_ref.autograd.graph import saved_tensor_hooks
+from tensorplay_ref.saving import Policy, cast, quantize
 from tests.saving.round_trip import (
+    Noting,
     all_policies,
     arrays,
     bits,
@@ -133,21 +133,6 @@ def test_the_same_values_are_packed_once() -> None:
         y.backward()
 
 
-class Noting(Policy):
-    """Counts packs; keeps copies."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.packs = 0
-
-    def pack(self, tensor: Any) -> Any:
-        self.packs += 1
-        return (tensor.detach().clone(),)
-
-    def unpack(self, packed: Any) -> Any:
-        return packed[0]
-
-
 def test_views_versions_and_later_tensors_are_not_mistaken_for_each_other() -> None:
     policy = Noting()
     x = tp.rand(4, 4)
@@ -233,110 +218,3 @@ def test_in_place_operations_inside_are_saved_as_they_were() -> None:
     right = gradient(saved_tensor_hooks(lambda t: t.clone(), lambda t: t))
     for name, policy in exact_policies().items():
         assert np.array_equal(gradient(policy), right), name
-
-
-# -- as contexts -----------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ALL)
-def test_a_policy_is_a_reusable_nestable_context_and_a_decorator(name: str) -> None:
-    policy = all_policies()[name]
-    other = on_disk()
-
-    def hooks() -> Any:
-        return _current_pair()
-
-    with policy:
-        assert hooks() == (policy.pack_hook, policy.unpack_hook)
-        with other, policy, policy:
-            assert hooks() == (policy.pack_hook, policy.unpack_hook)
-        assert hooks() == (policy.pack_hook, policy.unpack_hook)
-    assert policy(hooks)() == (policy.pack_hook, policy.unpack_hook)
-    assert hooks() is None
-
-
-def test_the_innermost_policy_alone_packs() -> None:
-    outer, inner = Noting(), Noting()
-    x = tp.rand(4).requires_grad_()
-    with outer:
-        with inner:
-            h = x.exp()
-        y = h.tanh()
-    assert (outer.packs, inner.packs) == (1, 1)
-    y.sum().backward()
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_an_exception_in_the_body_leaves_no_hooks(name: str) -> None:
-    with pytest.raises(KeyError):
-        with all_policies()[name]:
-            raise KeyError("body")
-    assert _current_pair() is None
-
-
-def test_an_exception_in_pack_leaves_the_inputs_as_they_were() -> None:
-    class Failing(Policy):
-        def pack(self, tensor: Any) -> Any:
-            raise OSError("no space")
-
-    x = tp.ones(3, requires_grad=True)
-    h = x.exp()
-    version = h._version
-    with Failing(), pytest.raises(OSError, match="no space"):
-        h.tanh()
-    with Failing(), pytest.raises(OSError, match="no space"):
-        h.tanh_()
-    assert h._version == version
-    h.sum().backward()
-    assert np.allclose(x.grad.numpy(), np.e)
-
-
-# -- lifetimes and threads -------------------------------------------------------------------------
-@pytest.mark.parametrize("name", ALL)
-def test_graph_and_packed_values_go_by_reference_counting(name: str, no_gc: None) -> None:
-    host_before = tp.cuda.host_memory_allocated()
-    with tp.cuda.simulate(capacity=1_000_000) as device:
-        policy = all_policies()[name]
-        gone = weakref.ref(policy)
-        x = tp.ones(64, 64, device=device, requires_grad=True)
-        live = tp.cuda.memory_allocated()
-        with policy:
-            y = ((x.tanh() @ x).relu() > 0.5) * x.sigmoid()
-        del y
-        assert tp.cuda.memory_allocated() == live
-        with policy:
-            y = (x.tanh() @ x).relu().sum()
-        y.backward()
-        x.grad = None
-        assert tp.cuda.memory_allocated() == live + y.nbytes
-        assert tp.cuda.host_memory_allocated() == host_before
-        del policy
-        assert gone() is None
-        del x, y
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_threads_may_share_a_policy_and_a_tensor(name: str) -> None:
-    policy = all_policies()[name]
-    x = tp.linspace(-1.0, 1.0, 4096).reshape(64, 64)
-    found: list[Any] = []
-
-    def work() -> None:
-        for _ in range(5):
-            w = x.clone().requires_grad_()
-            with policy:
-                y = ((w.tanh() * x) @ x).relu().sum()
-            y.backward()
-            found.append(w.grad.numpy())
-
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 15
-    assert all(np.array_equal(each, found[0]) for each in found)
-
-
-def test_bad_options_are_refused() -> None:
-    for call in (lambda: cast("float16", banana=1), lambda: offload(banana=1)):
-        with pytest.raises(TypeError, match="banana"):
-            call()

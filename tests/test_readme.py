@@ -12,6 +12,9 @@ import yaml
 
 from tensorplay_ref.conformance import RECORDED_VERSIONS, TOPICS, Difference, suite
 from tensorplay_ref.course.cover import cover
+from tensorplay_ref.course.grade import Limits
+from tensorplay_ref.course.grade_page import VERDICTS
+from tensorplay_ref.course.notebook_file import RELATIVE_LINK
 from tensorplay_ref.course.readme import PICTURE, course_table, part, picture_line, with_part
 from tests.tiny_notebook import code, result, write
 
@@ -52,7 +55,7 @@ def test_windows_runs_the_same_commands(word: str) -> None:
 
 
 def test_the_commands_of_the_course_exist() -> None:
-    (block,) = [block for block in blocks("sh") if "tensorplay_ref.course" in block]
+    (block,) = [block for block in blocks("sh") if "course refresh" in block]
     for line in block.splitlines():
         words = line.split("#")[0].split()
         assert words[0] == "python"
@@ -61,6 +64,34 @@ def test_the_commands_of_the_course_exist() -> None:
         )
         assert run.returncode == 0, run.stderr
         assert "--check" in run.stdout
+
+
+GUIDE = (ROOT / "notebooks" / "for_teachers.md").read_text(encoding="utf-8")
+
+
+def test_the_guide_and_the_readme_grade_alike() -> None:
+    command = one_line_with("course grade", "sh")
+    assert f"```sh\n{command}\n```" in GUIDE
+    run = subprocess.run(
+        [sys.executable, *command.split()[1:4], "--help"], cwd=ROOT, capture_output=True, text=True
+    )
+    usual = Limits()
+    for number, unit in (
+        (f"{usual.seconds:g}", "seconds"),
+        (f"{usual.cell_seconds:g}", "for a cell"),
+        (f"{usual.megabytes:,}", "megabytes"),
+    ):
+        assert f"{number} {unit}" in GUIDE.replace("\n", " ")
+        assert f"({number.replace(',', '')})" in run.stdout
+    assert set(re.findall(r"^\| `([a-z ]+?)(?: \d/\d)?` \|", GUIDE, re.M)) == set(VERDICTS)
+
+
+@pytest.mark.parametrize("page", ["README.md", "notebooks/for_teachers.md"])
+def test_every_link_leads_somewhere(page: str) -> None:
+    path = ROOT / page
+    targets = RELATIVE_LINK.findall(path.read_text(encoding="utf-8"))
+    assert targets
+    assert [target for target in targets if not (path.parent / target).exists()] == []
 
 
 @pytest.mark.skipif(not (ROOT / "notebooks").exists(), reason="the course has no notebook yet")

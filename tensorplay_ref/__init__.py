@@ -4,11 +4,14 @@ Use it as `import tensorplay_ref as tp`; names, arguments and defaults are Tenso
 PyTorch's.
 """
 
+from importlib import import_module
 from math import e, inf, nan, pi
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from numpy import finfo, iinfo
 
-from . import autograd, creation, cuda, dtypes, functions, nn, random, utils
+from . import autograd, creation, dtypes, functions, random
 from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from .creation import *  # noqa: F403
 from .device import Device, DeviceType
@@ -16,6 +19,9 @@ from .dtypes import *  # noqa: F403
 from .functions import *  # noqa: F403
 from .random import *  # noqa: F403
 from .tensor import Tensor
+
+if TYPE_CHECKING:
+    from . import cuda, nn, utils
 
 device = Device
 newaxis = None
@@ -48,3 +54,16 @@ __all__ += creation.__all__
 __all__ += dtypes.__all__
 __all__ += functions.__all__
 __all__ += random.__all__
+
+# Imported when first asked for: a program pays for the start of what it uses.
+_ON_DEMAND = ("cuda", "nn", "utils")
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _ON_DEMAND:
+        return import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_DEMAND})

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from .guard import LOCK
 
@@ -18,8 +17,7 @@ Stream = Literal["compute", "to host", "to device"]
 Direction = Literal["to host", "to device"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(NamedTuple):
     """One thing that happened to simulated memory or on a simulated stream.
 
     Two orders run through the events. `sequence` is the order of the program; the bytes `live` and

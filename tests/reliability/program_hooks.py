@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from tensorplay_ref import saving
+
 # The pairs that keep a copy, so that later in-place writes do not reach what they saved.
-COPYING = ("clone", "numpy", "disk", "table", "narrow")
+COPYING = ("clone", "numpy", "disk", "table", "narrow", "policy files")
+SHARING = ("identity", "detach", "on cpu", "policy compress")
 file_number = itertools.count()
-SHARING = ("identity", "detach", "on cpu")
 
 
 class Fault(Exception):
@@ -67,6 +69,10 @@ class Pairs:
     def context(self, name: str) -> AbstractContextManager[Any]:
         if name == "on cpu":
             return self.module.autograd.graph.save_on_cpu()
+        if name == "policy files":
+            return saving.on_disk(self.folder, min_bytes=0, skip_leaves=False)
+        if name == "policy compress":
+            return saving.compress(min_bytes=0, skip_leaves=False)
         pack, unpack = self._functions(name)
 
         def packing(tensor: Any) -> Any:

@@ -107,7 +107,7 @@ class Run:
             self._steps(0, len(self.program.steps))
             self._end()
         if self.module.__name__ == REFERENCE:
-            check_buffers(self.leaves)
+            check_buffers(self.leaves, [*self.leaves, *self.pool])
         outcome = self.outcome
         outcome.values = [t.detach().numpy().copy() for t in self.pool]
         outcome.gradients = [
@@ -252,10 +252,10 @@ def same(first: Sequence[Any], second: Sequence[Any], rtol: float = 0.0) -> bool
     return True
 
 
-def check_buffers(leaves: Sequence[Any]) -> None:
-    """No gradient shares memory with a leaf or another gradient, and each can be written."""
+def check_buffers(leaves: Sequence[Any], tensors: Sequence[Any]) -> None:
+    """No gradient shares memory with a tensor or another gradient, and each can be written."""
     arrays = [leaf.grad.detach().numpy() for leaf in leaves if leaf.grad is not None]
-    others = [leaf.detach().numpy() for leaf in leaves]
+    others = [tensor.detach().numpy() for tensor in tensors]
     for position, array in enumerate(arrays):
         assert array.flags.writeable
         for other in (*arrays[position + 1 :], *others):

@@ -154,8 +154,11 @@ def test_an_operation_waits_for_the_copy_that_brings_what_it_reads() -> None:
 def test_the_way_back_waits_for_the_way_out() -> None:
     device = accelerator()
     out = device.allocate(5_000, "a")
-    host = HOST.allocate(5_000, "to", pinned=True)
-    host.clock = device.clock
+    HOST.clock, former = device.clock, HOST.clock
+    try:
+        host = HOST.allocate(5_000, "to", pinned=True)
+    finally:
+        HOST.clock = former
     device.compute("a", 1_000, 0, writes=out)
     device.copy(5_000, "to host", True, True, source=out, target=host)
     assert host.ready_at == 12_000

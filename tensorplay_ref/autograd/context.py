@@ -108,7 +108,7 @@ class FunctionContext(Node):
         """Declare inputs that forward changed in place; each must be returned too."""
         self._only_tensors("mark_dirty", tensors)
         for tensor in tensors:
-            if tensor._view is not None and tensor._requires_grad:
+            if tensor._view is not None and self._recording:
                 raise RuntimeError(
                     "mark_dirty: a view cannot be changed in place by a Function; pass its base, "
                     "or a clone"

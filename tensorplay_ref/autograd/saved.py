@@ -190,6 +190,7 @@ class SavedTensor:
             original = self._original()
             if (
                 original is not None
+                and original._array is self._value  # else .data was assigned since
                 and original._node is node
                 and original._requires_grad == self._requires_grad
             ):

@@ -18,6 +18,7 @@ from ..autograd.saved import SavedTensor, hook_stack
 from ..tensor_base import TensorBase, follow_base, keep_retaining, leaf_of, new_tensor, wrap
 from ..transfer import copy_to
 from .elementwise import shapes_differ
+from .index import integers_first, tensor_key
 from .operation import Operation, common_device, recording
 from .promotion import promoted
 from .temporaries import zeros
@@ -95,6 +96,7 @@ def assign(target: Any, index: Any, value: Any, put: type[Operation]) -> None:
         return
     if not isinstance(value, TensorBase):
         value = wrap(type(target), np.asarray(value, target.dtype), target._storage.device)
+    target, index = integers_first(target, tensor_key(target, index))
     inplace(put, target, value, index)
 
 
@@ -155,15 +157,18 @@ def check_writable(operation: str, target: Any, record: bool) -> None:
                 "a leaf Variable that requires grad is being used in an in-place operation "
                 f"({operation}); {way_out}"
             )
-        if base is not None and base._node is None:
+        if base is not None and base._requires_grad and base._node is None:
             raise RuntimeError(
                 "a view of a leaf Variable that requires grad is being used in an in-place "
                 f"operation ({operation}); {way_out}"
             )
-    if record and target._view is not None and target._view.made_without_grad:
+    memory = target._view
+    if memory is not None and memory.made_without_grad and (
+        record or (grad_enabled.get() and memory.base._requires_grad)
+    ):
         raise RuntimeError(
-            f"{operation} in place: the target is a view made under no_grad, so its base cannot "
-            "record the write; make the view with grad mode on"
+            f"{operation} in place: the target is a view made under no_grad or in a Function, so "
+            "its base cannot record the write; make the view with grad mode on, or use .clone()"
         )
     expanded = 0 in array.strides and any(
         step == 0 and length > 1 and array.size

@@ -143,6 +143,14 @@ def test_a_saved_result_is_checked_too() -> None:
         z.backward()
 
 
+def test_assigning_data_leaves_what_was_saved() -> None:
+    x = leaf([2.0])
+    y = x * x
+    x.data = constant([9.0])
+    y.backward()
+    equal(x.grad, [4.0])
+
+
 def test_increment_version_counts_for_the_check() -> None:
     x = leaf([2.0])
     h = x * 1.0

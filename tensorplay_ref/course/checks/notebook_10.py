@@ -1,0 +1,277 @@
+"""Checks of notebook 10: recomputation by hooks, the random state, the length of a region."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import tensorplay_ref as tp
+
+from ...utils.checkpoint import checkpoint as package_checkpoint
+from ..check import Exercise
+from ..compare import (
+    Difference,
+    freed,
+    raises,
+    reference_counting,
+    same,
+    same_count,
+    same_gradient,
+    same_values,
+)
+from .programs import variable
+
+recomputation = Exercise(
+    "10.checkpoint",
+    contract="`Region(function, args)` has a `pack` that returns the number of the tensor, and an "
+    "`unpack` that gives the tensor with this number, running the region again only when its "
+    "tensor is not at hand, and handing each collected tensor out once.",
+    difficulty=4,
+    minutes=20,
+    takes=("checkpoint",),
+)
+
+segment = Exercise(
+    "10.segment",
+    contract="`segment(layers)` is the number of layers in each region for which a chain of so "
+    "many equal layers has the lowest peak by the formula $P(k)$, counting whole regions; the last "
+    "region may be shorter.",
+    difficulty=2,
+    minutes=10,
+    takes=("segment",),
+)
+
+random_state = Exercise(
+    "10.random_state",
+    contract="Inside `with random_state(state):` the default generator draws what it draws from "
+    "that state on; afterwards, also after an exception, it goes on where it was before.",
+    difficulty=2,
+    minutes=10,
+    takes=("random_state",),
+)
+
+Checkpoint = Callable[..., Any]
+
+
+def region(x: Any, w: Any) -> Any:
+    """Saves five tensors: two constants of products, and results."""
+    return ((x * w).exp() * w).sin() * x
+
+
+def gradients(checkpoint: Checkpoint, walks: int = 1) -> tuple[Any, Any, Any]:
+    """The result of a region and the gradients after some backward passes."""
+    x, w = variable(0.5, -1.0, 2.0), variable(0.25, 1.5, -0.75)
+    y = checkpoint(region, x, w)
+    for _ in range(walks):
+        y.sum().backward(retain_graph=True)
+    return y, x.grad, w.grad
+
+
+@recomputation.case
+def values(checkpoint: Checkpoint) -> None:
+    """a region of two leaves"""
+    y, for_x, for_w = gradients(checkpoint)
+    expected, x, w = gradients(package_checkpoint)
+    same_values(y, expected, "the result")
+    same_gradient(for_x, x, "the first argument")
+    same_gradient(for_w, w, "the second argument")
+
+
+@recomputation.case
+def runs_once_more(checkpoint: Checkpoint) -> None:
+    """counting the runs of a region with several saved tensors"""
+
+    def runs(wrapped: Checkpoint) -> int:
+        count = 0
+
+        def counted(x: Any, w: Any) -> Any:
+            nonlocal count
+            count += 1
+            return region(x, w)
+
+        x, w = variable(0.5, -1.0), variable(0.25, 1.5)
+        wrapped(counted, x, w).sum().backward()
+        return count
+
+    same_count("the function was", runs(checkpoint), runs(package_checkpoint), "one backward")
+
+
+@recomputation.case
+def keeps_no_intermediate(checkpoint: Checkpoint) -> None:
+    """what lives when forward has ended"""
+    references: list[Callable[[], Any]] = []
+
+    def noted(x: Any) -> Any:
+        middle = x.exp()
+        references.append(weakref.ref(middle.untyped_storage()))
+        return middle.sin()
+
+    with reference_counting():
+        y = checkpoint(noted, variable(0.5, -1.0))
+        freed(references[0], "an intermediate result of the region")
+    y.sum().backward()
+
+
+@recomputation.case
+def walked_twice(checkpoint: Checkpoint) -> None:
+    """two backward passes through one region"""
+    _, for_x, for_w = gradients(checkpoint, walks=2)
+    _, x, w = gradients(package_checkpoint, walks=2)
+    same_gradient(for_x, x, "the first argument after two backward passes")
+    same_gradient(for_w, w, "the second argument after two backward passes")
+
+
+@recomputation.case
+def hands_out_once(checkpoint: Checkpoint) -> None:
+    """what lives when backward has ended and the graph has not"""
+    references: list[Callable[[], Any]] = []
+
+    def noted(x: Any) -> Any:
+        middle = x.exp()
+        references.append(weakref.ref(middle.untyped_storage()))
+        return middle.sin()
+
+    with reference_counting():
+        y = checkpoint(noted, variable(0.5, -1.0))
+        y.sum().backward(retain_graph=True)
+        freed(references[-1], "a tensor that was handed out")
+    del y
+
+
+@recomputation.case
+def second_derivative(checkpoint: Checkpoint) -> None:
+    """a second derivative through the region"""
+
+    def second(wrapped: Checkpoint) -> Any:
+        x = variable(0.5, -1.0)
+        (first,) = tp.autograd.grad(wrapped(lambda t: t.exp() * t, x).sum(), x, create_graph=True)
+        return tp.autograd.grad(first.sum(), x)[0]
+
+    same_values(second(checkpoint), second(package_checkpoint), "the second derivative")
+
+
+@recomputation.case
+def of_a_closure(checkpoint: Checkpoint) -> None:
+    """a parameter that the function closes over, an argument without gradient"""
+
+    def of(wrapped: Checkpoint) -> Any:
+        w = variable(0.25, 1.5)
+        wrapped(lambda x: (x * w).exp(), tp.tensor([1.0, 2.0], dtype=tp.float64)).sum().backward()
+        return w.grad
+
+    same_gradient(of(checkpoint), of(package_checkpoint), "the parameter in the closure")
+
+
+@segment.case
+def lowest_by_the_formula(segment: Callable[[int], int]) -> None:
+    """chains of 1 to 40 layers"""
+    for layers in range(1, 41):
+        found = segment(layers)
+        if not isinstance(found, int) or found not in range(1, layers + 1):
+            raise Difference(
+                f"segment({layers}) is {found!r}, expected a whole number from 1 to {layers}"
+            )
+        held = [math.ceil(layers / length) + length for length in range(1, layers + 1)]
+        if held[found - 1] > min(held):
+            raise Difference(
+                f"segment({layers}) is {found}: {held[found - 1]} tensors at the peak, expected "
+                f"{min(held)}"
+            )
+
+
+@segment.case
+def lowest_as_measured(segment: Callable[[int], int]) -> None:
+    """chains of 16 and 36 layers on the device, beside every length that divides them"""
+    for layers in (16, 36):
+        lengths = [length for length in range(1, layers + 1) if layers % length == 0]
+        peaks = {length: peak_of(layers, length) for length in lengths}
+        found = segment(layers)
+        peak = peaks.get(found) or peak_of(layers, found)
+        if peak > min(peaks.values()):
+            raise Difference(
+                f"segment({layers}) is {found}, which has a peak of {peak:,} bytes on the device; "
+                f"another length has {min(peaks.values()):,}"
+            )
+
+
+def peak_of(layers: int, length: int) -> int:
+    """The peak of a chain in regions of this length."""
+
+    def through(weights: list[Any], h: Any) -> Any:
+        for weight in weights:
+            h = (h * weight).tanh()
+        return h
+
+    with tp.cuda.simulate(capacity=10_000_000):
+        weights = [tp.tensor([0.9], device="cuda", requires_grad=True) for _ in range(layers)]
+        h = tp.ones(500, device="cuda")
+        for start in range(0, layers, length):
+            h = package_checkpoint(through, weights[start : start + length], h)
+        loss = h.sum()
+        del h
+        loss.backward()
+        return tp.cuda.max_memory_allocated()
+
+
+def drawn(count: int = 3) -> list[float]:
+    numbers: list[float] = tp.rand(count).tolist()
+    return numbers
+
+
+@random_state.case
+def the_same_numbers(random_state: Callable[[Any], Any]) -> None:
+    """drawing again from a state"""
+    tp.manual_seed(7)
+    state = tp.get_rng_state()
+    first = drawn()
+    drawn(5)
+    with random_state(state):
+        same(drawn(), first, "what is drawn inside")
+
+
+@random_state.case
+def the_stream_goes_on(random_state: Callable[[Any], Any]) -> None:
+    """drawing after the context"""
+    tp.manual_seed(7)
+    state = tp.get_rng_state()
+    tp.manual_seed(8)
+    expected = drawn(6)
+    tp.manual_seed(8)
+    found = drawn(3)
+    with random_state(state):
+        drawn(4)
+    same(found + drawn(3), expected, "what is drawn before and after the context")
+
+
+@random_state.case
+def after_an_exception(random_state: Callable[[Any], Any]) -> None:
+    """an exception inside"""
+    tp.manual_seed(7)
+    state = tp.get_rng_state()
+    tp.manual_seed(8)
+    expected = drawn()
+    tp.manual_seed(8)
+
+    def failing() -> None:
+        with random_state(state):
+            drawn()
+            raise ZeroDivisionError
+
+    raises(ZeroDivisionError, failing, "of the body")
+    same(drawn(), expected, "what is drawn after an exception")
+
+
+@random_state.case
+def inside_each_other(random_state: Callable[[Any], Any]) -> None:
+    """one context inside another"""
+    tp.manual_seed(7)
+    state = tp.get_rng_state()
+    expected = drawn(4)
+    with random_state(state):
+        found = drawn(2)
+        with random_state(state):
+            drawn(3)
+        found += drawn(2)
+    same(found, expected, "what the outer context draws around an inner one")

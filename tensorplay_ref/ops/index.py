@@ -23,8 +23,31 @@ def subscript(tensor: Any, key: Any) -> Any:
     Errors: IndexError for positions that are not there, too many axes, or a key of a wrong type.
     """
     key = tensor_key(tensor, key)
-    basic = not any(isinstance(part, TensorBase) for part in key)
-    return (Slice if basic else Index).apply(tensor, key)
+    if not any(isinstance(part, TensorBase) for part in key):
+        return Slice.apply(tensor, key)
+    return Index.apply(*integers_first(tensor, key))
+
+
+def integers_first(tensor: Any, key: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+    """The view that the integers of a key with tensors select, and what is left of the key.
+
+    PyTorch and TensorPlay read x[0, :, t] as x[0][:, t]. NumPy broadcasts the integer with t, which
+    moves the axis of t to the front.
+    """
+    masks = [part for part in key if isinstance(part, TensorBase) and part.dtype.kind == "b"]
+    if not any(isinstance(part, int) for part in key) or any(mask.ndim == 0 for mask in masks):
+        return tensor, key
+    first: list[Any] = []
+    left: list[Any] = []
+    for part in key:
+        if isinstance(part, TensorBase):
+            first += [slice(None)] * (part.ndim if part.dtype.kind == "b" else 1)
+            left.append(part)
+        else:
+            first.append(part)
+            if not isinstance(part, int):
+                left.append(part if part is Ellipsis else slice(None))
+    return Slice.apply(tensor, tuple(first)), tuple(left)
 
 
 def tensor_key(tensor: Any, key: Any) -> tuple[Any, ...]:
@@ -188,7 +211,8 @@ class IndexPut(_Keyed):
         if need_self:
             for_self = grad if self.params[1] else IndexPut.apply(grad, grad.new_zeros(()), key)
         if need_value:
-            for_value = subscript(grad, key)
+            basic = not any(isinstance(part, TensorBase) for part in key)
+            for_value = (Slice if basic else Index).apply(grad, key)
         return for_self, for_value
 
 

@@ -271,6 +271,43 @@ def test_sorting_keeps_equal_elements_in_order() -> None:
     assert tp.tensor(3.0).sort().values.item() == 3.0
 
 
+@needs_torch
+@pytest.mark.parametrize(
+    "key",
+    [
+        (0, slice(None), [1, 0]),
+        ([1, 0], slice(None), 0),
+        (slice(None), [1, 0], slice(None), 1),
+        (slice(None), 0, slice(None), [1, 0]),
+        (0, ..., [1, 0]),
+        (0, None, slice(1, None), [[1, 0], [0, 0]]),
+        (-1, [[True, False], [False, True], [True, True]]),
+        (slice(None), [2, 0], 1, [1, 0]),
+    ],
+)
+def test_an_integer_beside_a_tensor_is_taken_first_as_in_pytorch(key: Any) -> None:
+    import torch
+
+    values = away_from_zero(2, 3, 2, 4)
+    ours, theirs = tp.tensor(values, requires_grad=True), torch.tensor(values, requires_grad=True)
+
+    def as_tensors(lib: Any) -> Any:
+        return tuple(lib.tensor(part) if isinstance(part, list) else part for part in key)
+
+    mine, other = ours[as_tensors(tp)], theirs[as_tensors(torch)]
+    assert np.array_equal(mine.detach().numpy(), other.detach().numpy())
+    (mine * mine).sum().backward()
+    (other * other).sum().backward()
+    assert ours.grad is not None
+    assert np.array_equal(ours.grad.numpy(), theirs.grad.numpy())
+    mine, other = tp.zeros(2, 3, 2, 4), torch.zeros(2, 3, 2, 4)
+    part = np.arange(other[as_tensors(torch)].numel(), dtype=np.float32)
+    part = part.reshape(tuple(other[as_tensors(torch)].shape))
+    mine[as_tensors(tp)] = tp.tensor(part)
+    other[as_tensors(torch)] = torch.tensor(part)
+    assert np.array_equal(mine.numpy(), other.numpy())
+
+
 def test_nonzero_lists_positions() -> None:
     assert tp.tensor([[0, 3], [5, 0]]).nonzero().tolist() == [[0, 1], [1, 0]]
 

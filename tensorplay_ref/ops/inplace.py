@@ -163,8 +163,10 @@ def check_writable(operation: str, target: Any, record: bool) -> None:
                 f"operation ({operation}); {way_out}"
             )
     memory = target._view
-    if memory is not None and memory.made_without_grad and (
-        record or (grad_enabled.get() and memory.base._requires_grad)
+    if (
+        memory is not None
+        and memory.made_without_grad
+        and (record or (grad_enabled.get() and memory.base._requires_grad))
     ):
         raise RuntimeError(
             f"{operation} in place: the target is a view made under no_grad or in a Function, so "

@@ -90,6 +90,15 @@ def _write(path: str, array: Array) -> bytes:
             size = file.tell()
         with open(path, "rb") as file:
             return file.read(size - int(array.nbytes))
+    except OSError as error:
+        _remove_file(path)
+        if error.errno is not None:
+            raise
+        # NumPy says how many elements it has written, and neither where nor why it stopped.
+        raise OSError(
+            f"a saved tensor of {array.nbytes} bytes cannot be written to {path}; is the disk "
+            f"full? ({error})"
+        ) from error
     except BaseException:
         _remove_file(path)
         raise

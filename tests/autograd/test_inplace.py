@@ -146,6 +146,15 @@ def test_a_failing_hook_undoes_the_write() -> None:
     assert graph._current_pair() is None
 
 
+@pytest.mark.parametrize("write", [lambda v: v.mul_(2.0), lambda v: v[:1].fill_(2.0)])
+def test_a_view_made_under_no_grad_is_not_written_with_grad_mode_on(write: Any) -> None:
+    x = leaf([1.0, 2.0])
+    for base in (x, x * 2.0):
+        with tp.no_grad():
+            view = base[0:1]
+        refused(lambda view=view: write(view), base, RuntimeError, "a view made under no_grad")
+
+
 def test_a_view_made_under_no_grad_cannot_record_a_write() -> None:
     h = leaf([1.0, 2.0]) * 1.0
     with tp.no_grad():

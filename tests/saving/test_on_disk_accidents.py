@@ -101,6 +101,20 @@ def test_on_a_full_disk_the_operation_fails_and_leaves_nothing(
     assert np.allclose(x.grad.numpy(), np.exp(x.detach().numpy()))
 
 
+def test_a_write_that_numpy_ends_early_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def short(*args: Any, **options: Any) -> None:
+        raise OSError("3000 requested and 1218 written")
+
+    x = tp.linspace(-1.0, 1.0, 2000).requires_grad_()
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "save", short)
+        with on_disk(tmp_path), pytest.raises(OSError, match=r"\.npy; is the disk full\? \(3000"):
+            x.exp()
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_full_disk_spares_the_files_that_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,6 +90,11 @@ def run(
                     continue
                 if node.node_extras is not None and node.node_extras.prehooks:
                     grad = run_prehooks(node, grad)
+                    if grad is None:
+                        # A prehook has answered (None,): nothing goes on from here.
+                        if not retain_graph:
+                            node.release()
+                        continue
                 if watchers:
                     notify("backward", node, grad=grad)
                 grads = (
@@ -223,6 +228,8 @@ def put_with_hooks(node: AccumulateGrad, grad: Any, create_graph: bool) -> None:
     assert node.node_extras is not None
     if node.node_extras.prehooks:
         grad = run_prehooks(node, grad)
+    if grad is None:
+        return
     put(node, grad, False, create_graph)
     if node.node_extras.posthooks:
         run_posthooks(node, (), grad)

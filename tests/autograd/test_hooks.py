@@ -200,6 +200,18 @@ def test_order_around_a_node() -> None:
     assert order == ["tensor hook", "prehook", "unpack", "node hook", "leaf hook", "accumulated"]
 
 
+def test_a_prehook_that_takes_the_gradient_away_ends_the_walk_there() -> None:
+    x, other = leaf([2.0]), leaf([3.0])
+    h = (x * 5.0).sin()
+    h.grad_fn.register_prehook(lambda grads: (None,))
+    loss = (h * other).sum()
+    loss.backward()
+    assert x.grad is None
+    equal(other.grad, h.detach())
+    with pytest.raises(RuntimeError, match="a second time"):
+        h.grad_fn._saved_self  # noqa: B018
+
+
 @pytest.mark.parametrize("kind", ["register_hook", "register_prehook"])
 @pytest.mark.parametrize(
     ("answer", "error", "text"),

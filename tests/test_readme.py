@@ -35,7 +35,7 @@ def one_line_with(word: str, language: str) -> str:
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
-    command = one_line_with("pytest", "sh")
+    command = one_line_with("-n 2", "sh")
     assert command.startswith(SET_UP)
     (line,) = [line for line in CI.splitlines() if "-m pytest" in line]
     assert line.strip() == command.removeprefix(SET_UP)
@@ -47,7 +47,7 @@ def test_both_commands_set_up_the_same_environment() -> None:
     assert lab.endswith("jupyter lab notebooks/00_start_here.ipynb")
 
 
-@pytest.mark.parametrize("word", ["jupyter lab", "pytest"])
+@pytest.mark.parametrize("word", ["jupyter lab", "-n 2"])
 def test_windows_runs_the_same_commands(word: str) -> None:
     command = one_line_with(word, "sh").removeprefix(SET_UP)
     windows = one_line_with(word, "powershell").replace(".venv\\Scripts\\", "")
@@ -67,6 +67,13 @@ def test_the_commands_of_the_course_exist() -> None:
 
 
 GUIDE = (ROOT / "notebooks" / "for_teachers.md").read_text(encoding="utf-8")
+
+
+def test_the_browser_is_started_as_in_ci() -> None:
+    (block,) = [block for block in blocks("sh") if "tests/e2e" in block]
+    workflow = (ROOT / ".github/workflows/tests.yml").read_text(encoding="utf-8")
+    for command in block.splitlines():
+        assert f"- run: {command}\n" in workflow
 
 
 def test_the_guide_and_the_readme_grade_alike() -> None:

@@ -21,9 +21,9 @@ from ..ops.comparison import (
     Lt,
     Ne,
 )
-from ..ops.elementwise import binary, unary
+from ..ops.elementwise import binary
 from ..ops.matmul import Matmul
-from ..ops.operation import Operation
+from ..ops.operation import Operation, unary
 from ..tensor_base import TensorBase
 
 # A tensor, a number, or an array.

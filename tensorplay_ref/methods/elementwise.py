@@ -7,7 +7,8 @@ from typing import Any, Self
 from ..ops.activation import Erf, Relu, Sigmoid
 from ..ops.arithmetic import Pow
 from ..ops.comparison import IsFinite, IsInf, IsNan
-from ..ops.elementwise import binary, unary
+from ..ops.elementwise import binary
+from ..ops.operation import unary
 from ..ops.rounding import Ceil, Floor, Round, Trunc
 from ..ops.selection import Clamp, MaskedFill, Where
 from ..ops.unary import (

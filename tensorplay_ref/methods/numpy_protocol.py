@@ -13,9 +13,9 @@ import numpy as np
 
 from ..ops import arithmetic, comparison, rounding, selection
 from ..ops import unary as functions
-from ..ops.elementwise import binary, unary
+from ..ops.elementwise import binary
 from ..ops.matmul import Matmul
-from ..ops.operation import Operation
+from ..ops.operation import Operation, unary
 from ..tensor_base import TensorBase, wrap
 from .conversion import ConversionMethods
 

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..autograd.grad_mode import grad_enabled
-from .elementwise import binary, unary
+from .elementwise import binary
 from .error_function import error_function
-from .operation import Operation, make_result
+from .operation import Operation, make_result, unary
 from .selection import Where
 from .temporaries import blockwise, floating, zeros
 from .unary import Exp, GradientOf, Tanh

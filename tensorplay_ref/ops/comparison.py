@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .elementwise import binary, unary
-from .operation import Operation
+from .elementwise import binary
+from .operation import Operation, unary
 
 
 class Comparison(Operation):

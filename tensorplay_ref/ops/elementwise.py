@@ -1,4 +1,4 @@
-"""The short ways: applying an elementwise operation of one or of two operands.
+"""The short way of applying an elementwise operation of two operands.
 
 Written out instead of called, because every instruction here is paid at every operation.
 """
@@ -10,45 +10,15 @@ from typing import Any
 import numpy as np
 
 from ..autograd.grad_mode import grad_enabled
-from ..autograd.node import accumulator_of, edge, next_sequence
+from ..autograd.node import accumulator_of, next_sequence
 from ..autograd.observer import notify, watchers
 from ..device import CPU
-from ..storage import Storage, host_storage
-from ..tensor_base import TensorBase, follow_base, new_tensor, wrap
+from ..storage import Storage
+from ..tensor_base import TensorBase, follow_base, wrap
 from .operation import Operation, common_device, counted_result, make_result, record, recording
 from .promotion import NUMBERS, promoted
 
 ndarray = np.ndarray
-
-
-def unary(cls: type[Operation], a: Any) -> Any:
-    """Apply an operation of one tensor and no parameters. The short path of `Operation.apply`."""
-    x = a._array
-    device = a._storage.device
-    out = cls.forward(x)
-    if type(out) is not ndarray:
-        out = np.asarray(out)
-    if device is CPU:
-        result = new_tensor(type(a), out, host_storage(out, device))
-    else:
-        result = counted_result(cls, type(a), (a,), out, device)
-    if a._view is not None:
-        follow_base(a)
-    if a._requires_grad and cls.differentiable and grad_enabled.get():
-        node = cls()
-        node.input_nodes = (edge(a),)
-        node.input_numbers = (a._output_nr,) if a._output_nr else None
-        node.sequence_number = next_sequence()
-        node.result_shape, node.result_dtype = out.shape, out.dtype
-        node.saved_slots = node.params = ()
-        node.node_extras = None
-        if cls.saves:
-            node.save(result, a)
-        result._node = node
-        result._requires_grad = True
-        if watchers:
-            notify("record", node, result=result, inputs=(a,))
-    return result
 
 
 def binary(cls: type[Operation], a: Any, b: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..autograd.grad_mode import grad_enabled
-from ..autograd.node import Node, connect
+from ..autograd.node import Node, accumulator_of, connect, next_sequence
 from ..autograd.observer import notify, watchers
 from ..autograd.saved import SavedTensor, save
 from ..device import CPU, Device
@@ -41,18 +41,15 @@ class Operation(Node):
     def apply(cls, *args: Any) -> Any:
         """Compute on the tensors among `args` and record the operation if a gradient is needed."""
         arity = cls.arity
-        if arity == 1 and isinstance(args[0], TensorBase):
-            tensors, params = args[:1], args[1:]
-            device = args[0]._storage.device
-            out = cls.forward(args[0]._array, *params)
+        if arity == 1 and not cls.extra and isinstance(args[0], TensorBase):
+            return unary(cls, *args)
+        if arity is None:
+            tensors, params = tuple(args[0]), args[1:]
         else:
-            if arity is None:
-                tensors, params = tuple(args[0]), args[1:]
-            else:
-                tensors, params = args[:arity], args[arity:]
-            device = common_device(cls, tensors)
-            arrays = [tensor._array for tensor in tensors]
-            out = cls.forward(arrays, *params) if arity is None else cls.forward(*arrays, *params)
+            tensors, params = args[:arity], args[arity:]
+        device = common_device(cls, tensors)
+        arrays = [tensor._array for tensor in tensors]
+        out = cls.forward(arrays, *params) if arity is None else cls.forward(*arrays, *params)
         more: tuple[Any, ...] = ()
         if cls.extra:
             out, *rest = out
@@ -85,6 +82,38 @@ class Operation(Node):
     def flops(cls, arrays: Iterable[Array], out: Array) -> int:
         """Arithmetic operations of one call, for the simulated clock: one per element of `out`."""
         return int(out.size)
+
+
+def unary(cls: type[Operation], a: Any, *params: Any) -> Any:
+    """Apply an operation of one tensor: the short way of `Operation.apply`.
+
+    Written out instead of called, because every instruction here is paid at every operation.
+    """
+    device = a._storage.device
+    out = cls.forward(a._array, *params)
+    if type(out) is not np.ndarray:
+        out = np.asarray(out)
+    if device is CPU:
+        result = new_tensor(type(a), out, host_storage(out, device))
+    else:
+        result = counted_result(cls, type(a), (a,), out, device)
+    if a._view is not None:
+        follow_base(a)
+    if a._requires_grad and grad_enabled.get() and out.dtype.kind in "fc":
+        node = cls()
+        node.input_nodes = (a._node or accumulator_of(a),)
+        node.input_numbers = (a._output_nr,) if a._output_nr else None
+        node.sequence_number = next_sequence()
+        node.result_shape, node.result_dtype = out.shape, out.dtype
+        node.saved_slots = ()
+        node.params = params
+        node.node_extras = None
+        node.save(result, a)
+        result._node = node
+        result._requires_grad = True
+        if watchers:
+            notify("record", node, result=result, inputs=(a,))
+    return result
 
 
 def recording(tensors: Iterable[Any]) -> bool:

@@ -39,10 +39,10 @@ MUTANTS: list[Mutant] = [
         ("tests/test_tensor.py", "tests/conformance/test_statements.py::test_tensorplay_ref"),
     ),
     Mutant(
-        "elementwise: recorded under no_grad",
-        ELEMENTWISE,
-        "    if a._requires_grad and cls.differentiable and grad_enabled.get():\n",
-        "    if a._requires_grad and cls.differentiable:\n",
+        "operation: recorded under no_grad",
+        "ops/operation.py",
+        '    if a._requires_grad and grad_enabled.get() and out.dtype.kind in "fc":\n',
+        '    if a._requires_grad and out.dtype.kind in "fc":\n',
         autograd("grad_mode", "inplace") + (PROGRAMS,),
     ),
     Mutant(
@@ -178,8 +178,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "accumulate: a broadcast operand's gradient is not summed",
         "autograd/accumulate.py",
-        "            array = summed(grad._array, shape)\n",
-        "            array = grad._array.reshape(-1)[: int(np.prod(shape))].reshape(shape)\n",
+        "            array = summed(array, shape)\n",
+        "            array = array.reshape(-1)[: int(np.prod(shape))].reshape(shape)\n",
         autograd("engine"),
     ),
 ]

@@ -220,5 +220,7 @@ def _one(output: TensorBase) -> TensorBase:
         raise RuntimeError(
             "grad can be implicitly created only for real scalar outputs; this one is complex"
         )
-    array = np.ones_like(output._array)
+    # Of all ways to an array of ones this is the fastest, and every backward begins with it.
+    array = np.empty(output._array.shape, output._array.dtype)
+    array.fill(1)
     return new_tensor(type(output), array, new_storage(array, output.device, "ones_like"))

@@ -8,6 +8,7 @@ import numpy as np
 
 from .operation import Operation
 from .promotion import promoted
+from .reduction import total
 
 
 def reduced(losses: Any, reduction: str) -> Any:
@@ -58,8 +59,13 @@ class NllLoss(Operation):
     def forward(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
         rows = plain_rows(x, target, weight, ignore_index)
         if rows is not None:
-            losses = -x[rows, target._array]
-            return reduced(losses, reduction)
+            picked = x[rows, target._array]
+            if reduction == "none":
+                return -picked
+            loss = -total(picked, None, False)
+            if reduction == "mean":
+                loss = loss / len(rows)
+            return loss.astype(x.dtype)
         factors = factors_of(x, target, weight, ignore_index)
         places = places_of(x.ndim, target._array, ignore_index)
         picked = np.take_along_axis(x, places, min(1, x.ndim - 1)).reshape(factors.shape)
@@ -125,7 +131,10 @@ def plain_rows(x: Any, target: Any, weight: Any, ignore_index: int) -> Any:
         return None
     if classes.shape != x.shape[:1] or not classes.size:
         return None
-    if classes.min() < 0 or classes.max() >= x.shape[1] or 0 <= ignore_index < x.shape[1]:
+    if 0 <= ignore_index < x.shape[1]:
+        return None
+    # Seen as unsigned numbers the negative ones are the largest, so one pass finds both kinds.
+    if np.maximum.reduce(classes.view(f"u{classes.itemsize}")) >= x.shape[1]:
         return None
     return np.arange(len(classes))
 

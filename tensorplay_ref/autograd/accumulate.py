@@ -23,23 +23,27 @@ def fitted(grad: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
     Errors: RuntimeError when `shape` does not broadcast to the gradient's shape.
     """
-    if grad.shape != shape:
-        if not broadcasts_to(shape, grad.shape):
+    array = grad._array
+    if array.shape != shape:
+        if not broadcasts_to(shape, array.shape):
             raise RuntimeError(
-                f"got a gradient of shape {grad.shape} for a tensor of shape {shape}"
+                f"got a gradient of shape {array.shape} for a tensor of shape {shape}"
             )
         if grad._requires_grad or grad._storage.device is not CPU:
             grad = grad.sum_to_size(*shape)
         else:
             # The same without a node and an operation: every bias takes this way in every step.
-            array = summed(grad._array, shape)
+            array = summed(array, shape)
             grad = new_tensor(type(grad), array, host_storage(array))
-    return grad if grad.dtype == dtype else grad.to(dtype)
+    return grad if grad._array.dtype == dtype else grad.to(dtype)
 
 
 def summed(array: Array, shape: tuple[int, ...]) -> Array:
     """A new array of `shape`: summed over the axes along which `shape` was broadcast."""
     leading = array.ndim - len(shape)
+    if array.shape[leading:] == shape:
+        # A bias and its like: nothing but whole axes in front.
+        return np.asarray(np.add.reduce(array, axis=tuple(range(leading))))
     repeated = [
         leading + axis
         for axis, length in enumerate(shape)
@@ -54,7 +58,9 @@ def broadcasts_to(shape: tuple[int, ...], wider: tuple[int, ...]) -> bool:
     if len(shape) > len(wider):
         return False
     tail = wider[len(wider) - len(shape) :]
-    return all(length in (1, other) for length, other in zip(shape, tail, strict=True))
+    return tail == shape or all(
+        length in (1, other) for length, other in zip(shape, tail, strict=True)
+    )
 
 
 def put(node: AccumulateGrad, grad: Any, owned: bool, create_graph: bool) -> None:

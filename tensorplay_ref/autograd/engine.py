@@ -71,14 +71,15 @@ def run(
                 grad = pending.pop(node, None)
                 if grad is None:
                     continue
-                if node.node_extras is not None or type(node) is AccumulateGrad:
+                leaf = node.variable._leaf if type(node) is AccumulateGrad else None
+                hooked = leaf is not None and len(leaf.hooks) > 0
+                if hooked or node.node_extras is not None:
                     grad = run_tensor_hooks(node, grad, retained, create_graph)
                 if wanted:
                     _find(node, grad, wanted, found)
                 if type(node) is AccumulateGrad:
                     if accumulate:
-                        leaf = node.variable._leaf
-                        own = node in owned and not (leaf and leaf.hooks)
+                        own = node in owned and not hooked
                         if node.node_extras is not None:
                             put_with_hooks(node, grad, create_graph)
                         elif leaf and leaf.post_hooks:

@@ -108,7 +108,7 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "engine: a gradient that a hook has seen becomes .grad",
         ENGINE,
-        "                        own = node in owned and not (leaf and leaf.hooks)\n",
+        "                        own = node in owned and not hooked\n",
         "                        own = node in owned\n",
         autograd("gradient_buffers"),
     ),

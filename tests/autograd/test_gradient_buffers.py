@@ -81,3 +81,15 @@ def test_an_expanded_tensor_assigned_as_gradient_is_added_to() -> None:
     x.grad = constant([1.0]).expand(2)
     (x * 2.0).sum().backward()
     equal(x.grad, [3.0, 3.0])
+
+
+def test_a_gradient_kept_by_a_hook_that_takes_itself_off_is_not_the_leafs() -> None:
+    x, kept = leaf([1.0, 2.0]), []
+
+    def hook(grad: Any) -> None:
+        kept.append(grad)
+        handle.remove()
+
+    handle = x.register_hook(hook)
+    x.tanh().sum().backward()
+    assert kept[0]._storage is not x.grad._storage

@@ -91,7 +91,7 @@ def an_outer_pair_comes_back(hooks: Any, slot_of: Any) -> None:
 
 @context_manager.case
 def it_can_be_entered_again(hooks: Any, slot_of: Any) -> None:
-    """entering one object a second time, and inside itself"""
+    """entering one object a second time, inside itself, and inside another pair"""
 
     def program(hooks: Any, save_it: Callable[[Any], Any], events: list[str]) -> None:
         context = on(hooks, "the pair", events)
@@ -102,8 +102,12 @@ def it_can_be_entered_again(hooks: Any, slot_of: Any) -> None:
                 note(save_it, events, "inside itself")
             note(save_it, events, "left once")
         note(save_it, events, "left twice")
+        with context, on(hooks, "another pair", events):
+            with context:
+                pass
+            note(save_it, events, "back in another pair")
 
-    same_events(program, hooks, slot_of, "one object entered three times")
+    same_events(program, hooks, slot_of, "one object entered again and again")
 
 
 @context_manager.case

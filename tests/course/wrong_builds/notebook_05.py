@@ -157,7 +157,9 @@ def is_on_when_it_is_made(lesson: Any) -> Any:
     return context_class(lesson, __init__=init, __enter__=lambda self: None)
 
 
-@wrong("05.context_manager", says="one object entered three times: step 3 is 'left once: nobody")
+@wrong(
+    "05.context_manager", says="again and again: step 3 is 'left once: nobody"
+)
 def puts_back_what_it_found_at_its_last_entry(lesson: Any) -> Any:
     def enter(self: Any) -> None:
         self.before = [] if getattr(self, "inside", False) else list(lesson.hook_stack)
@@ -169,6 +171,11 @@ def puts_back_what_it_found_at_its_last_entry(lesson: Any) -> Any:
         lesson.hook_stack[:] = self.before
 
     return context_class(lesson, __enter__=enter, __exit__=leave)
+
+
+@wrong("05.context_manager", says="is 'back in another pair: the pair packs', expected")
+def takes_off_the_first_equal_pair(lesson: Any) -> Any:
+    return context_class(lesson, __exit__=lambda self, *error: lesson.hook_stack.remove(self.pair))
 
 
 @wrong("05.context_manager", says="no error on entering with a wrong pack, expected TypeError")

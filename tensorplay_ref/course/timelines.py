@@ -23,7 +23,7 @@ from .digits import load_digits
 BLOCKS = 6
 BATCH = 256
 WIDTH = 64
-CAPACITY = 2_000_000
+CAPACITY = 1_300_000
 
 Weights = list[tuple[Any, Any]]
 

@@ -175,6 +175,16 @@ class Scoreboard:
         """The runs that pass, fastest first, then the others; equal times by peak."""
         return sorted(self.scores, key=lambda s: (not self.passes(s), s.nanoseconds, s.peak))
 
+    def _has_label_right_of(self, score: Score) -> bool:
+        """Whether the point of another run lies where the label of this one would stand."""
+        most = max(each.peak for each in self.scores)
+        longest = max(each.nanoseconds for each in self.scores)
+        return any(
+            0 < other.nanoseconds - score.nanoseconds < 0.25 * longest
+            and abs(other.peak - score.peak) < 0.1 * most
+            for other in self.scores
+        )
+
     def __repr__(self) -> str:
         rows = []
         for place, score in enumerate(self.ranking(), 1):
@@ -214,12 +224,14 @@ class Scoreboard:
                     label=label,
                 )
         for score in self.scores:
+            crowded = self._has_label_right_of(score)
             ax.annotate(
                 f"{score.policy}\naccuracy {score.accuracy:.3f}",
                 (score.nanoseconds, score.peak),
-                xytext=(7, 0),
+                xytext=(-7 if crowded else 7, 0),
                 textcoords="offset points",
                 fontsize=8,
+                ha="right" if crowded else "left",
                 va="center",
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
             )

@@ -1,0 +1,55 @@
+"""The site is built without a warning from what is stored, and needs no other server."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tensorplay_ref.conformance import suite
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MISSING = [
+    name for name in ("sphinx", "myst_nb", "furo", "mathjax") if not importlib.util.find_spec(name)
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages that the README's command makes."""
+    if MISSING:
+        pytest.skip(f"needs {', '.join(MISSING)}")
+    (line,) = re.findall(r"^python (-m sphinx .*) build/site$", README, re.M)
+    pages = tmp_path_factory.mktemp("site")
+    command = [sys.executable, *line.split(), str(pages)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    return pages
+
+
+def test_every_notebook_is_a_page(site: Path) -> None:
+    for notebook in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        assert (site / f"{notebook.stem}.html").is_file()
+
+
+def test_the_page_of_the_statements_has_them_all(site: Path) -> None:
+    page = (site / "site" / "statements.html").read_text(encoding="utf-8")
+    assert [name for name in suite() if name not in page] == []
+
+
+def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:
+    assert (site / "_static" / "mathjax" / "tex-chtml.js").is_file()
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert re.findall(r"<(?:script|img|iframe)[^>]* src=\"(?:https?:)?//[^\"]*", text) == []
+        assert re.findall(r"<link[^>]* rel=\"stylesheet\"[^>]* href=\"(?:https?:)?//", text) == []
+
+
+def test_the_terms_are_in_order() -> None:
+    text = (ROOT / "notebooks" / "site" / "terms.md").read_text(encoding="utf-8")
+    terms = re.findall(r"^(\w[\w ]*)\n  \w", text, re.M)
+    assert len(terms) > 10
+    assert terms == sorted(terms)

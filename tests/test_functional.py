@@ -405,3 +405,10 @@ def test_softmax_can_be_asked_for_in_another_dtype() -> None:
 def test_wrong_use_names_what_was_expected(call: Any, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call(_leaf(4, 3))
+
+
+def test_scores_whose_targets_are_all_ignored_get_no_gradient() -> None:
+    scores = tp.tensor(np.ones((2, 3)), requires_grad=True)
+    loss = tp.nn.functional.cross_entropy(scores, tp.tensor([-100, -100]))
+    loss.backward()
+    assert np.isnan(loss.item()) and (scores.grad.numpy() == 0).all()

@@ -209,7 +209,12 @@ class SavedTensor:
     def _unpack_with_hook(self, owner: Node | None) -> TensorBase:
         assert self._unpack_hook is not None
         shape, dtype, device = self._form
-        value = self._unpack_hook(self._value)
+        recording = grad_enabled.get()
+        try:
+            value = self._unpack_hook(self._value)
+        finally:
+            # What a hook does to the grad mode must not reach the rest of the walk.
+            grad_enabled.set(recording)
         if watchers:
             notify("unpack", owner, slot=self, packed=self._value, value=value)
         if not isinstance(value, TensorBase):

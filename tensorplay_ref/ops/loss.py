@@ -105,7 +105,8 @@ class NllLossBackward(Operation):
             return out
         factors = factors_of(out, target, weight, ignore_index)
         if reduction == "mean":
-            factors = factors / factors.sum()
+            # With every target ignored the loss is 0 / 0, and still no score gets a gradient.
+            factors = factors / (factors.sum() or 1)
         axis = min(1, out.ndim - 1)
         places = places_of(out.ndim, target._array, ignore_index)
         np.put_along_axis(out, places, (-factors * g).reshape(places.shape), axis)

@@ -124,3 +124,15 @@ def test_a_leaf_read_through_a_hook_stands_for_the_leaf() -> None:
     (again * 5.0).backward()
     equal(x.grad, [5.0])
     assert again.grad is None
+
+
+def test_the_grad_mode_that_an_unpack_hook_sets_ends_with_it() -> None:
+    def unpack(packed: Any) -> Any:
+        tp.set_grad_enabled(True)
+        return packed
+
+    x = tp.tensor([2.0, 3.0], requires_grad=True)
+    with tp.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        y = (x * x).sin().sum()
+    y.backward()
+    assert x.grad is not None and not x.grad.requires_grad

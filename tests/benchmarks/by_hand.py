@@ -117,7 +117,7 @@ class ByHand:
     def attention(self, data: Arrays) -> Step:
         x, scale = data["x"], np.float32(data["scale"])
         wq, wk, wv, wo = data["weights"]
-        rows = x.reshape(-1, x.shape[-1])
+        rows, probe = (array.reshape(-1, x.shape[-1]) for array in (x, data["probe"]))
 
         def flat(array: Any) -> Any:
             return array.reshape(rows.shape)
@@ -129,9 +129,9 @@ class ByHand:
             shares /= shares.sum(-1, keepdims=True)
             del scores
             mixed = shares @ v
-            (flat(mixed) @ wo).sum()
+            (flat(mixed) @ wo * probe).sum()
             self.between()
-            g = np.ones_like(rows)
+            g = probe
             of_wo = flat(mixed).T @ g
             g = (g @ wo.T).reshape(x.shape)
             of_v = shares.swapaxes(1, 2) @ g

@@ -116,12 +116,12 @@ class Recorded:
     mlp_large = mlp_small
 
     def attention(self, data: Arrays) -> Step:
-        x, scale = self.constant(data["x"]), data["scale"]
+        x, probe, scale = self.constant(data["x"]), self.constant(data["probe"]), data["scale"]
 
         def forward(wq: Any, wk: Any, wv: Any, wo: Any) -> Any:
             q, k, v = x @ wq, x @ wk, x @ wv
             shares = self.softmax((q @ self.swapped(k)) * scale)
-            return (shares @ v @ wo).sum()
+            return (shares @ v @ wo * probe).sum()
 
         return self.step(forward, [self.leaf(array) for array in data["weights"]])
 

@@ -133,6 +133,8 @@ def data(name: str, sizes: Mapping[str, int]) -> Arrays:
             "x": normal(sizes["batch"], sizes["length"], features),
             "weights": [normal(features, features, scale=features**-0.5) for _ in range(4)],
             "scale": features**-0.5,
+            # With a plain sum the gradient would be one number repeated, which no network has.
+            "probe": normal(sizes["batch"], sizes["length"], features),
         }
     start = np.linspace(-1.0, 1.0, sizes["numbers"], dtype=np.float32)
     factor, summand = (np.full(sizes["numbers"], v, np.float32) for v in (0.999, 0.001))

@@ -28,7 +28,7 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "inplace: a view of a leaf is written",
         INPLACE,
-        "        if base is not None and base._node is None:\n",
+        "        if base is not None and base._requires_grad and base._node is None:\n",
         "        if False:\n",
         autograd("inplace"),
     ),

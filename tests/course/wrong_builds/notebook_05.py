@@ -157,9 +157,7 @@ def is_on_when_it_is_made(lesson: Any) -> Any:
     return context_class(lesson, __init__=init, __enter__=lambda self: None)
 
 
-@wrong(
-    "05.context_manager", says="again and again: step 3 is 'left once: nobody"
-)
+@wrong("05.context_manager", says="again and again: step 3 is 'left once: nobody")
 def puts_back_what_it_found_at_its_last_entry(lesson: Any) -> Any:
     def enter(self: Any) -> None:
         self.before = [] if getattr(self, "inside", False) else list(lesson.hook_stack)

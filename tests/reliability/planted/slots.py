@@ -56,10 +56,10 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "saved: unpacking is cached",
         SAVED,
-        "        value = self._unpack_hook(self._value)\n",
-        "        if not isinstance(self._value, TensorBase):\n"
-        "            self._value = self._unpack_hook(self._value)\n"
-        "        value = self._value\n",
+        "            value = self._unpack_hook(self._value)\n",
+        "            if not isinstance(self._value, TensorBase):\n"
+        "                self._value = self._unpack_hook(self._value)\n"
+        "            value = self._value\n",
         autograd("saved_reading"),
     ),
     Mutant(

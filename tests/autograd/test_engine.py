@@ -128,6 +128,17 @@ def test_derivatives_of_derivatives() -> None:
         equal(value, [factor * 2.0**power])
 
 
+def test_many_contributions_to_a_gradient_that_is_differentiated_again() -> None:
+    x = leaf([2.0])
+    h = x * 1.0
+    for source in (x, h):
+        y = source**2 + source**3 + source**4 + source**5
+        (first,) = tp.autograd.grad(y, source, create_graph=True)
+        (second,) = tp.autograd.grad(first, source, retain_graph=True)
+        equal(first, [4.0 + 12.0 + 32.0 + 80.0])
+        equal(second, [2.0 + 12.0 + 48.0 + 160.0])
+
+
 def test_create_graph_works_whatever_the_grad_mode_of_the_caller() -> None:
     x = leaf([2.0])
     y = x**3

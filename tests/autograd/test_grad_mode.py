@@ -11,6 +11,7 @@ import pytest
 
 import tensorplay_ref as tp
 from tests.autograd.tools import leaf
+from tests.reliability.program_operations import OPERATIONS
 
 
 def recorded() -> bool:
@@ -145,6 +146,14 @@ def test_tasks_sharing_one_object_do_not_meet() -> None:
 
     assert asyncio.run(main()) == [[True, False, True]] * 3
     assert recorded()
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_no_operation_is_recorded_under_no_grad(name: str) -> None:
+    a, b = leaf([[0.5, -1.5, 2.0]]), leaf([0.7])
+    with tp.no_grad():
+        found = OPERATIONS[name](tp, a, b, 2)
+    assert not found.requires_grad and found.grad_fn is None
 
 
 def test_views_and_in_place_writes_under_no_grad_are_not_recorded() -> None:

@@ -33,6 +33,15 @@ def test_grad_returns_buffers_of_their_own(create_graph: bool) -> None:
     assert len({id(t._storage) for t in (first, second, given)}) == 3
 
 
+def test_a_recorded_copy_has_a_history_whatever_the_mode_of_the_caller() -> None:
+    a, b, given = leaf([1.0]), leaf([3.0]), leaf([5.0])
+    c = a + b
+    with tp.no_grad():
+        first, second = tp.autograd.grad(c, [a, b], given, create_graph=True)
+    (found,) = tp.autograd.grad(first + second, given)
+    equal(found, [2.0])
+
+
 def test_a_gradient_that_a_function_keeps_is_not_the_leafs() -> None:
     kept: list[Any] = []
 

@@ -121,7 +121,11 @@ def test_a_leaf_read_through_a_hook_stands_for_the_leaf() -> None:
     with graph.saved_tensor_hooks(lambda t: t.detach().numpy().copy(), tp.tensor):
         y = x * x
     again = y.grad_fn._saved_self
+    seen: list[float] = []
+    again.register_hook(lambda grad: seen.append(float(grad)))
     (again * 5.0).backward()
+    (x * 0.0).backward()
+    assert seen == [5.0, 0.0]
     equal(x.grad, [5.0])
     assert again.grad is None
 

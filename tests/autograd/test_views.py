@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tensorplay_ref as tp
-from tests.autograd.tools import constant, equal, leaf
+from tests.autograd.tools import constant, equal, leaf, square
 
 VIEWS: dict[str, Callable[[Any], Any]] = {
     "slice": lambda t: t[1:],
@@ -66,6 +66,36 @@ def test_a_view_made_before_follows_a_write_to_the_base(name: str) -> None:
     (fresh * fresh).sum().backward()
     equal(x.grad, x2.grad.numpy())
     equal(w.grad, w2.grad.numpy())
+
+
+USES: dict[str, Callable[[Any, Any], Any]] = {
+    "first operand": lambda view, c: view * c,
+    "second operand": lambda view, c: c * view,
+    "both operands": lambda view, c: view * view,
+    "with a number": lambda view, c: view * 2.0,
+    "one operand": lambda view, c: view.sin(),
+    "a view again": lambda view, c: view[:1],
+    "cat": lambda view, c: tp.cat([c, view]),
+    "matmul": lambda view, c: c @ view,
+    "Function": lambda view, c: square().apply(view),
+    "written": lambda view, c: view.mul_(c),
+    "copied": lambda view, c: c.clone().copy_(view),
+    "grad": lambda view, c: view,
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_every_use_sees_the_history_after_a_write_to_the_base(name: str) -> None:
+    c, w = constant([3.0, 5.0]), leaf([7.0])
+    base = constant([1.0, 2.0])
+    view = base[:]
+    base.mul_(w)
+    found = USES[name](view, c)
+    assert found.requires_grad
+    (grad,) = tp.autograd.grad(found.sum(), w)
+    w2 = leaf([7.0])
+    expected = USES[name](constant([1.0, 2.0]) * w2, c)
+    equal(grad, tp.autograd.grad(expected.sum(), w2)[0].numpy())
 
 
 def test_views_share_storage_and_version_and_name_their_base() -> None:

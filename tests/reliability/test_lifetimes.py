@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import tensorplay_ref as tp
+from tensorplay_ref.autograd.observer import watching
 from tests.autograd.tools import Parcel, Recorder, collector_off, function, leaf, square
 from tests.reliability.program_hooks import Faults, Pairs
 from tests.reliability.program_operations import OPERATIONS, WRITES
@@ -208,6 +209,43 @@ def test_a_gradient_with_a_graph_is_the_one_cycle_and_can_be_cut() -> None:
         x.grad = None
         del x
         assert alive(watched) == []
+
+
+def test_a_saved_tensor_that_is_written_with_what_was_made_from_it_is_no_cycle() -> None:
+    with collector_off():
+        h = leaf([2.0]) * 1.0
+        with graph.save_on_cpu():
+            y = h.sin()
+        h.add_(y)
+        watched = [*watch(h), *watch(y)]
+        del h, y
+        assert alive(watched) == []
+
+
+def test_retaining_a_gradient_is_no_cycle() -> None:
+    with collector_off():
+        h = leaf([2.0]) * 1.0
+        h.retain_grad()
+        h.sin().backward()
+        watched = watch(h)
+        del h
+        assert alive(watched) == []
+
+
+def test_a_gradient_that_was_summed_is_gone_before_the_next_node_runs() -> None:
+    made: list[weakref.ref[Any]] = []
+    found: list[Any] = []
+
+    def watcher(kind: str, node: Any, details: dict[str, Any]) -> None:
+        if node is not None and node.name() == "MulBackward" and kind == "gradients":
+            made.append(weakref.ref(details["grads"][0]))
+        if node is not None and node.name() == "SinBackward" and kind == "backward":
+            found.extend(alive(made))
+
+    with collector_off(), watching(watcher):
+        x, w = leaf(2.0), leaf(np.ones(1000))
+        (x * w.sin()).sum().backward()
+    assert len(made) == 1 and found == []
 
 
 def test_the_walk_keeps_no_gradient_longer_than_it_needs() -> None:

@@ -140,6 +140,16 @@ def test_integers_never_require_a_gradient_but_take_part(dtype: Any) -> None:
     assert not (n + n).requires_grad and not (x > n).requires_grad
 
 
+def test_a_tensor_without_axes_does_not_decide_over_one_with_axes() -> None:
+    vector = tp.tensor([1.0, 2.0], dtype=tp.float32, requires_grad=True)
+    single = tp.tensor(3.0, dtype=tp.float64, requires_grad=True)
+    y = vector * single
+    assert y.dtype == tp.float32 and (single * single).dtype == tp.float64
+    y.sum().backward()
+    assert vector.grad.dtype == tp.float32 and single.grad.dtype == tp.float64
+    equal(single.grad, 3.0)
+
+
 def test_booleans_and_indices_go_through_hooks_as_they_are() -> None:
     recorder = Recorder()
     x = leaf([2.0, -3.0, 4.0])

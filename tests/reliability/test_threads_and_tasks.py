@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 import tensorplay_ref as tp
+from tensorplay_ref.autograd import accumulate
 from tests.autograd.tools import Recorder, equal, leaf, square
 
 graph = tp.autograd.graph
@@ -114,6 +116,19 @@ def test_the_first_gradients_of_a_leaf_race_for_an_empty_place() -> None:
         x = leaf(np.zeros(3))
         together(lambda number, x=x: (x * 1.0).sum().backward())
         equal(x.grad, np.full(3, float(COUNT)))
+
+
+def test_no_gradient_is_lost_between_reading_and_writing(monkeypatch: pytest.MonkeyPatch) -> None:
+    added = accumulate.added
+
+    def slowly(*arguments: Any) -> Any:
+        time.sleep(0.002)
+        return added(*arguments)
+
+    monkeypatch.setattr(accumulate, "added", slowly)
+    x = leaf(np.zeros(3))
+    together(lambda number: (x * 1.0).sum().backward())
+    equal(x.grad, np.full(3, float(COUNT)))
 
 
 def test_one_retained_graph_walked_by_all() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.reliability.planted.mutant import (
     LIFETIMES,
     PROCESSES,
-    PROGRAMS,
     THREADS,
     Mutant,
     autograd,
@@ -73,11 +72,7 @@ MUTANTS: list[Mutant] = [
         "transfer.py",
         "    beside = non_blocking and (pinned or source.pinned)\n",
         "    beside = True\n",
-        (
-            "tests/test_tensor.py",
-            "tests/saving",
-            "tests/conformance/test_statements.py::test_tensorplay_ref",
-        ),
+        ("tests/test_transfer.py",),
     ),
     Mutant(
         "ledger: the peak is not kept",
@@ -162,7 +157,7 @@ MUTANTS: list[Mutant] = [
         GRAPH,
         "                host = detached(tensor)\n",
         "                host = tensor\n",
-        (PROGRAMS,),
+        (LIFETIMES,),
     ),
     Mutant(
         "graph: save_on_cpu forgets to pin",

@@ -170,10 +170,8 @@ MUTANTS: list[Mutant] = [
         "ops/promotion.py",
         "            groups[0 if value.ndim else 1].append(value.dtype)\n",
         "            groups[0].append(value.dtype)\n",
-        (
-            "tests/ops/test_arithmetic.py",
-            "tests/conformance/test_statements.py::test_tensorplay_ref",
-        ),
+        (EDGES,),
+    ),
     ),
     Mutant(
         "accumulate: a broadcast operand's gradient is not summed",

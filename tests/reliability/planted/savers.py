@@ -13,6 +13,8 @@ CHECKPOINT = (
     "tests/test_checkpoint_lifetimes.py",
 )
 
+ON_DISK = ("tests/saving/test_on_disk.py", "tests/saving/test_on_disk_accidents.py")
+
 MUTANTS: list[Mutant] = [
     Mutant(
         "checkpoint: the second run draws other random numbers",
@@ -75,28 +77,28 @@ MUTANTS: list[Mutant] = [
         "saving/files.py",
         "        return array if _checksum(array) == self._checksum else None\n",
         "        return array\n",
-        ("tests/saving/test_on_disk.py",),
+        ON_DISK,
     ),
     Mutant(
         "files: a file outlives its owner",
         "saving/files.py",
         "        weakref.finalize(self, _in_process, os.getpid(), _remove_file, self.path)\n",
         "",
-        ("tests/saving/test_on_disk.py",),
+        ON_DISK,
     ),
     Mutant(
         "files: a half written file is left",
         "saving/files.py",
         "    except BaseException:\n        _remove_file(path)\n        raise\n",
         "    except BaseException:\n        raise\n",
-        ("tests/saving/test_on_disk.py",),
+        ON_DISK,
     ),
     Mutant(
         "files: a forked child removes its parent's files",
         "saving/files.py",
         "    if os.getpid() == pid:\n",
         "    if True:\n",
-        ("tests/saving/test_on_disk.py",),
+        ON_DISK,
     ),
     Mutant(
         "cast: a small element becomes zero",

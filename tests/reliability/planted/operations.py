@@ -172,7 +172,6 @@ MUTANTS: list[Mutant] = [
         "            groups[0].append(value.dtype)\n",
         (EDGES,),
     ),
-    ),
     Mutant(
         "accumulate: a broadcast operand's gradient is not summed",
         "autograd/accumulate.py",

@@ -15,7 +15,16 @@ import pytest
 
 import tensorplay_ref as tp
 from tensorplay_ref.autograd.observer import watching
-from tests.autograd.tools import Parcel, Recorder, collector_off, function, leaf, square
+from tensorplay_ref.saving import on_disk
+from tests.autograd.tools import (
+    Parcel,
+    Recorder,
+    collector_off,
+    equal,
+    function,
+    leaf,
+    square,
+)
 from tests.reliability.program_hooks import Faults, Pairs
 from tests.reliability.program_operations import OPERATIONS, WRITES
 
@@ -175,6 +184,26 @@ def test_files_end_with_their_graph(tmp_path: Path) -> None:
         assert len(os.listdir(tmp_path)) == 1
         del z
         assert os.listdir(tmp_path) == []
+
+
+def test_a_half_written_file_goes_though_others_keep_its_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save = np.save
+
+    def full(file: Any, array: Any, allow_pickle: bool) -> None:
+        save(file, array[: len(array) // 2], allow_pickle=allow_pickle)
+        raise OSError(28, "No space left on device")
+
+    x = leaf(np.ones(1000))
+    with on_disk(tmp_path, min_bytes=0):
+        y = (x * 1.0).sin()
+        with monkeypatch.context() as patch, pytest.raises(OSError, match="No space left"):
+            patch.setattr(np, "save", full)
+            y.exp()
+        assert len(list(tmp_path.rglob("*.npy"))) == 1
+    y.sum().backward()
+    equal(x.grad, np.cos(np.ones(1000)))
 
 
 def test_intermediate_values_that_nothing_saves_end_at_once() -> None:

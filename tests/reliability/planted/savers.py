@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.reliability.planted.mutant import Mutant
+from tests.reliability.planted.mutant import LIFETIMES, Mutant
 
 REGION = "utils/region.py"
 RECOMPUTATION = "utils/recomputation.py"
@@ -91,7 +91,7 @@ MUTANTS: list[Mutant] = [
         "saving/files.py",
         "    except BaseException:\n        _remove_file(path)\n        raise\n",
         "    except BaseException:\n        raise\n",
-        ON_DISK,
+        (LIFETIMES,),
     ),
     Mutant(
         "files: a forked child removes its parent's files",

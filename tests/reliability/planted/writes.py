@@ -181,7 +181,7 @@ MUTANTS: list[Mutant] = [
         DIFFERENTIATION,
         "@enable_grad()\n",
         "",
-        autograd("engine"),
+        autograd("gradient_buffers"),
     ),
     Mutant(
         "handles: a removed hook is still called",

@@ -89,6 +89,13 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "files: a half written file is left",
         "saving/files.py",
+        "    except OSError as error:\n        _remove_file(path)\n",
+        "    except OSError as error:\n",
+        (LIFETIMES,),
+    ),
+    Mutant(
+        "files: an interrupted file is left",
+        "saving/files.py",
         "    except BaseException:\n        _remove_file(path)\n        raise\n",
         "    except BaseException:\n        raise\n",
         (LIFETIMES,),

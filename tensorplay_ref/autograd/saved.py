@@ -41,10 +41,6 @@ SECOND_TIME = (
 )
 
 
-def _gone() -> None:
-    """What a weak reference to a dead tensor answers."""
-
-
 def save(tensor: TensorBase, owner: Node | None, is_output: bool = False) -> SavedTensor:
     """Save `tensor` for `owner`; `is_output` when the owner's own result is saved.
 
@@ -190,7 +186,8 @@ class SavedTensor:
             original = self._original()
             if (
                 original is not None
-                and original._array is self._value  # else .data was assigned since
+                # Else the values are a copy (see copy_if_shared), or .data was assigned since.
+                and original._array is self._value
                 and original._node is node
                 and original._requires_grad == self._requires_grad
             ):
@@ -290,8 +287,6 @@ class SavedTensor:
             self._value = self._value.copy()
             self._storage = new_storage(self._value, storage.device, "clone")
             self._version = 0
-            # The tensor itself is about to hold other values, so a read must not hand it back.
-            self._original = _gone
 
     def written(self, storage: Storage) -> None:
         """The saved result has been written into `storage` now: count from here."""

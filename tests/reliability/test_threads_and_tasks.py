@@ -16,6 +16,7 @@ import pytest
 
 import tensorplay_ref as tp
 from tensorplay_ref.autograd import accumulate
+from tensorplay_ref.autograd import node as node_module
 from tests.autograd.tools import Recorder, equal, leaf, square
 
 graph = tp.autograd.graph
@@ -147,6 +148,19 @@ def test_a_leaf_first_used_by_all_at_once_is_one_leaf_to_grad() -> None:
         results = together(lambda number, x=x: x * float(number + 1))
         (found,) = tp.autograd.grad(sum(results), x)
         equal(found, [float(sum(range(1, COUNT + 1)))])
+
+
+def test_a_leaf_gets_one_accumulator_however_long_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = node_module._new_accumulator
+
+    def slowly(leaf: Any) -> Any:
+        time.sleep(0.002)
+        return made(leaf)
+
+    monkeypatch.setattr(node_module, "_new_accumulator", slowly)
+    x = leaf([2.0])
+    results = together(lambda number: x * 1.0)
+    assert len({id(y.grad_fn.next_functions[0][0]) for y in results}) == 1
 
 
 def test_hooks_of_a_shared_leaf_are_called_for_every_backward() -> None:

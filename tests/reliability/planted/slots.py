@@ -142,8 +142,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "saved: an overwritten operand is handed back",
         SAVED,
-        "            self._original = _gone\n",
-        "            pass\n",
+        "                and original._array is self._value\n",
+        "",
         autograd("inplace"),
     ),
     Mutant(

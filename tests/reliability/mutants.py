@@ -80,9 +80,9 @@ def run_tests(tests: Sequence[str], changed: dict[str, str]) -> tuple[bool, str]
         for file, text in changed.items():
             (copy / PACKAGE / file).write_text(text, encoding="utf-8")
         (copy / "conftest.py").write_text(CONFTEST, encoding="utf-8")
+        (copy / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "--tb=line"]
-        command += ["-p", "no:cacheprovider", "-c", os.devnull]
-        command += ["--rootdir", folder, "--import-mode=importlib", *tests]
+        command += ["-p", "no:cacheprovider", "--import-mode=importlib", *tests]
         environment = {
             **os.environ,
             "PYTHONPATH": folder,

@@ -22,7 +22,7 @@ from tests.reliability.program_operations import OPERATIONS, WRITES
 PAIRS = (*COPYING, *SHARING)
 CUSTOM = ("Product", "Tanh", "SineCosine")
 BLOCKS = tuple(f"with {pair}" for pair in PAIRS)
-WALKS = ("backward", "second order", "tensor hook", "grad")
+WALKS = ("backward", "second order", "tensor hook", "grad", "retain", "inputs")
 SHAPES: tuple[tuple[int, ...], ...] = ((), (1,), (3,), (2, 3), (1, 3), (2, 1))
 REFERENCE = "tensorplay_ref"
 STALE = "modified by an inplace operation"
@@ -96,6 +96,7 @@ class Run:
             for number, shape in enumerate(program.shapes)
         ]
         self.pool = [leaf * 1.0 for leaf in self.leaves]
+        self.retaining: list[Any] = []
 
     def run(self) -> Outcome:
         """Run every step and the backward at the end."""
@@ -107,15 +108,13 @@ class Run:
             self._steps(0, len(self.program.steps))
             self._end()
         if self.module.__name__ == REFERENCE:
-            check_buffers(self.leaves, [*self.leaves, *self.pool])
+            check_buffers([*self.leaves, *self.retaining], [*self.leaves, *self.pool])
         outcome = self.outcome
         outcome.values = [t.detach().numpy().copy() for t in self.pool]
-        outcome.gradients = [
-            None if leaf.grad is None else leaf.grad.detach().numpy().copy() for leaf in self.leaves
-        ]
+        outcome.gradients = self._gradients()
         # A gradient with a graph holds its leaf, which holds the gradient.
-        for leaf in self.leaves:
-            leaf.grad = None
+        for tensor in (*self.leaves, *self.retaining):
+            tensor.grad = None
         outcome.packed = self.pairs.count
         if self.module.__name__ == REFERENCE:
             outcome.watched += [*self.pairs.parcels, *map(weakref.ref, self.pool)]
@@ -168,6 +167,14 @@ class Run:
             WRITES[name](self.module, first, second, step.number)
         elif name == "backward":
             self._backward(self._weighted(first), step.number)
+        elif name == "inputs":
+            self._backward(self._weighted(first), inputs=[self.leaves[0]])
+        elif name == "retain":
+            # A tensor of its own: flatten and its like may or may not return the very tensor.
+            self.pool.append(first * 1.0)
+            if first.requires_grad:
+                self.pool[-1].retain_grad()
+                self.retaining.append(self.pool[-1])
         elif name == "tensor hook":
             self._tensor_hook(first, step.number)
         elif name in ("second order", "grad"):
@@ -176,12 +183,12 @@ class Run:
             operation = OPERATIONS.get(name) or self.custom[name]
             self.pool.append(operation(self.module, first, second, step.number))
 
-    def _backward(self, loss: Any, number: int = 0) -> None:
+    def _backward(self, loss: Any, number: int = 0, inputs: Any = None) -> None:
         before = self._gradients()
         if not loss.requires_grad:
             return
         try:
-            loss.backward(retain_graph=True, create_graph=number == 5)
+            loss.backward(retain_graph=True, create_graph=number == 5, inputs=inputs)
         except BaseException:
             unchanged = same(before, self._gradients()) or self.module.__name__ != REFERENCE
             assert unchanged, "a failed backward changed a gradient"
@@ -230,9 +237,8 @@ class Run:
                 return
 
     def _gradients(self) -> list[Any]:
-        return [
-            None if leaf.grad is None else leaf.grad.detach().numpy().copy() for leaf in self.leaves
-        ]
+        grads = [tensor.grad for tensor in (*self.leaves, *self.retaining)]
+        return [None if grad is None else grad.detach().numpy().copy() for grad in grads]
 
 
 def same(first: Sequence[Any], second: Sequence[Any], rtol: float = 0.0) -> bool:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import tensorplay_ref as tp
@@ -65,8 +65,9 @@ def programs(*names: str, longest: int = 12) -> st.SearchStrategy[Program]:
 # Blocks, walks, Functions and writes are repeated so that a program has several.
 EVERYTHING = (*OPERATIONS, *(*BLOCKS, *WALKS, *CUSTOM) * 6)
 WRITING = (*EVERYTHING, *WRITES, *WRITES)
-# PyTorch refuses in-place writes to one of several views that came from one operation.
-COMPARED = sorted(set(OPERATIONS) - {"split", "chunk", "unbind"})
+# PyTorch refuses in-place writes to one of several views that came from one operation, and lets
+# zeros be written into expanded tensors, which its backward then may refuse.
+COMPARED = sorted(set(OPERATIONS) - {"split", "chunk", "unbind", "expand"})
 
 
 @contextmanager
@@ -178,6 +179,8 @@ def test_a_fault_undoes_its_step_alone(
 @examples(1 / 7)
 @given(program=programs(*COMPARED, *WRITES, *WRITES, *(*WALKS, *CUSTOM) * 6))
 def test_torch_computes_the_same(program: Program, folder: Path) -> None:
+    # PyTorch can crash when a hook is put on a tensor that retains its gradient and was written.
+    assume(not {"retain", "tensor hook"} <= {step.name for step in program.steps})
     with warnings.catch_warnings():
         # It warns of a backward with create_graph, which makes a cycle with the leaf.
         warnings.simplefilter("ignore")
@@ -186,6 +189,9 @@ def test_torch_computes_the_same(program: Program, folder: Path) -> None:
         if theirs.stale and not ours.stale:
             # It saves more in a few places, such as the values that gather picks from.
             theirs = Run(torch, program, folder, hooks=False, outside="numpy").run()
+    # It takes some views of a constant for leaves once their base has got a history.
+    assume(not theirs.refused)
+    assert not ours.refused
     assert ours.failed == theirs.failed and ours.stale == theirs.stale
     if not ours.stale:
         assert same(ours.values, theirs.values, 1e-6)

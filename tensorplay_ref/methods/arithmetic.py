@@ -37,93 +37,122 @@ class ArithmeticMethods(TensorBase):
 
     # -- operators -------------------------------------------------------------------------------
     def __add__(self, other: Operand) -> Self:
+        """self + other, element by element."""
         return binary(Add, self, other)
 
     def __radd__(self, other: Operand) -> Self:
+        """other + self, for a number or an array."""
         return binary(Add, other, self)
 
     def __sub__(self, other: Operand) -> Self:
+        """self - other, element by element."""
         return binary(Sub, self, other)
 
     def __rsub__(self, other: Operand) -> Self:
+        """other - self, for a number or an array."""
         return binary(Sub, other, self)
 
     def __mul__(self, other: Operand) -> Self:
+        """self * other, element by element."""
         return binary(Mul, self, other)
 
     def __rmul__(self, other: Operand) -> Self:
+        """other * self, for a number or an array."""
         return binary(Mul, other, self)
 
     def __truediv__(self, other: Operand) -> Self:
+        """self / other, element by element; integers give the default floating dtype."""
         return binary(Div, self, other)
 
     def __rtruediv__(self, other: Operand) -> Self:
+        """other / self, for a number or an array."""
         return binary(Div, other, self)
 
     def __floordiv__(self, other: Operand) -> Self:
+        """self // other, rounded down."""
         return binary(FloorDiv, self, other)
 
     def __rfloordiv__(self, other: Operand) -> Self:
+        """other // self, for a number or an array."""
         return binary(FloorDiv, other, self)
 
     def __mod__(self, other: Operand) -> Self:
+        """self % other, with the sign of other."""
         return binary(Remainder, self, other)
 
     def __rmod__(self, other: Operand) -> Self:
+        """other % self, for a number or an array."""
         return binary(Remainder, other, self)
 
     def __pow__(self, other: Operand) -> Self:
+        """self ** other, element by element."""
         return binary(Pow, self, other)
 
     def __rpow__(self, other: Operand) -> Self:
+        """other ** self, for a number or an array."""
         return binary(Pow, other, self)
 
     def __matmul__(self, other: Operand) -> Self:
+        """self @ other: vectors, matrices, or batches of matrices."""
         return binary(Matmul, self, other)
 
     def __rmatmul__(self, other: Operand) -> Self:
+        """other @ self, for an array."""
         return binary(Matmul, other, self)
 
     def __neg__(self) -> Self:
+        """-self."""
         return unary(Neg, self)
 
     def __pos__(self) -> Self:
+        """self, as it is."""
         return self
 
     def __invert__(self) -> Self:
+        """~self: each bit, or each truth value, turned round."""
         return unary(BitwiseNot, self)
 
     def __and__(self, other: Operand) -> Self:
+        """self & other: bits, or truth values."""
         return binary(BitwiseAnd, self, other)
 
     def __or__(self, other: Operand) -> Self:
+        """self | other: bits, or truth values."""
         return binary(BitwiseOr, self, other)
 
     def __xor__(self, other: Operand) -> Self:
+        """self ^ other: bits, or truth values."""
         return binary(BitwiseXor, self, other)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     # -- comparisons -----------------------------------------------------------------------------
     def __eq__(self, other: Operand) -> Self:  # type: ignore[override]
+        """Where self equals other, boolean."""
         return binary(Eq, self, other)
 
     def __ne__(self, other: Operand) -> Self:  # type: ignore[override]
+        """Where self differs from other, boolean."""
         return binary(Ne, self, other)
 
     def __lt__(self, other: Operand) -> Self:
+        """Where self is less than other, boolean."""
         return binary(Lt, self, other)
 
     def __le__(self, other: Operand) -> Self:
+        """Where self is at most other, boolean."""
         return binary(Le, self, other)
 
     def __gt__(self, other: Operand) -> Self:
+        """Where self is greater than other, boolean."""
         return binary(Gt, self, other)
 
     def __ge__(self, other: Operand) -> Self:
+        """Where self is at least other, boolean."""
         return binary(Ge, self, other)
 
     def __hash__(self) -> int:
+        """By identity, as comparison is by element."""
         # Comparison is by element, so a dict or set must tell tensors apart by identity.
         return id(self)
 

@@ -25,6 +25,7 @@ class InPlaceMethods(TensorBase):
     __slots__ = ()
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        """Write into a part, in place: the version counter moves and the write is recorded."""
         assign(self, key, value, IndexPut)
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Self:

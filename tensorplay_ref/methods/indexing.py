@@ -20,6 +20,7 @@ class IndexingMethods(TensorBase):
     __slots__ = ()
 
     def __getitem__(self, key: Any) -> Self:
+        """A part, by numbers, slices, None, ... (a view) or by index tensors and masks (a copy)."""
         return subscript(self, key)
 
     def index_select(self, dim: int, index: TensorBase) -> Self:

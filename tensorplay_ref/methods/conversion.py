@@ -106,16 +106,19 @@ class ConversionMethods(TensorBase):
         return self._array.tolist()
 
     def __len__(self) -> int:
+        """The length of the first axis."""
         if not self._array.ndim:
             raise TypeError("len() of a tensor without axes")
         return self._array.shape[0]
 
     def __iter__(self) -> Iterator[Self]:
+        """The parts along the first axis, as views."""
         if not self._array.ndim:
             raise TypeError("iteration over a tensor without axes")
         return iter(Unbind.apply(self, range(self._array.shape[0]), 0))
 
     def __bool__(self) -> bool:
+        """The truth of the one element."""
         if self._array.size != 1:
             raise RuntimeError(
                 f"the truth value of a Tensor with {self._array.size} elements is ambiguous; "
@@ -124,25 +127,31 @@ class ConversionMethods(TensorBase):
         return bool(self._array.item())
 
     def __int__(self) -> int:
+        """The one element as an int."""
         return int(self.item())
 
     def __float__(self) -> float:
+        """The one element as a float."""
         return float(self.item())
 
     def __complex__(self) -> complex:
+        """The one element as a complex number."""
         return complex(self.item())
 
     def __index__(self) -> int:
+        """The one element of an integer tensor, where Python expects a position."""
         value = self.item()
         if not isinstance(value, int):
             raise TypeError(f"only integer tensors can be an index, found {self.dtype}")
         return value
 
     def __contains__(self, element: object) -> bool:
+        """Whether some element equals this one."""
         value = element._array if isinstance(element, TensorBase) else element
         return bool(np.any(self._array == value))
 
     def __format__(self, spec: str) -> str:
+        """The one value by a format such as .2f; a tensor with axes prints as it does elsewhere."""
         return format(self.item() if not self._array.ndim else str(self), spec)
 
     # -- memory ----------------------------------------------------------------------------------

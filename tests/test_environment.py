@@ -1,6 +1,10 @@
 """environment.yml, pyproject.toml and what is installed say the same."""
 
 import importlib.metadata
+import importlib.util
+import re
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +72,24 @@ def test_python_is_written_so_that_binder_reads_it() -> None:
     # repo2docker takes only the form "python=X.Y"; for ">=3.11" it builds with its own default.
     assert ENVIRONMENT["dependencies"][0] == "python=3.12"
     assert "3.12" in SpecifierSet(PROJECT["requires-python"])
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("repo2docker"), reason="needs jupyter-repo2docker")
+def test_binder_s_own_tool_reads_the_file() -> None:
+    # Without --build it only prints what it would do: no Docker, no network.
+    run = subprocess.run(
+        [sys.executable, "-m", "repo2docker", "--no-build", "--debug", "."],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    said = run.stdout + run.stderr
+    assert run.returncode == 0, said
+    assert "Building conda environment for python=3.12\n" in said
+    # "pip: -e ." needs the whole repository, so it has to be copied before.
+    copied = re.search(r"^COPY .*src/ \$\{REPO_DIR\}/$", said, re.M)
+    made = re.search(r'env update .* --file "environment.yml"', said)
+    assert copied and made and copied.start() < made.start()
 
 
 def test_numpy_is_all_the_package_needs_at_run_time() -> None:

@@ -100,7 +100,8 @@ OPERATORS = [
     and hasattr(np.ndarray, name)
     and name not in dir(object)
     # What Python calls by itself has no place where a reader could ask.
-    and name not in ("__array__", "__array_function__", "__array_priority__", "__array_ufunc__")
+    and name != "__deepcopy__"
+    and not name.startswith("__array_")
 ]
 
 

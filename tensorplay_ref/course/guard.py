@@ -36,6 +36,7 @@ KNOWN_TAGS = {
     NEEDS_SOLUTION: "the cell calls what the reader writes; unsolved, it shows the stub's error",
     SOLUTION: "the cell is left out of the exercise notebook",
     "hide-input": "the site folds the code",
+    "remove-cell": "the site leaves the cell out",
 }
 
 _PLACE = re.compile(

@@ -1,7 +1,7 @@
-"""The parts of the README that are made: the course, the picture and the conformance table.
+"""The parts of the README that are made: badges, picture, course and conformance table.
 
-Each stands between two comments that name it. The course and the picture are made from what is in
-the checkout. The table is measured on PyTorch and TensorPlay, so it is made again only where both
+Each stands between two comments that name it. All but the last are made from what is in the
+checkout. The table is measured on PyTorch and TensorPlay, so it is made again only where both
 are installed in the recorded versions; elsewhere it stays as it is.
 """
 
@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from tensorplay_ref.conformance import RECORDED_VERSIONS, recorded_version
-from tensorplay_ref.course import cover, notebook_file
+from tensorplay_ref.course import address, cover, notebook_file
 from tensorplay_ref.course.contents import contents
 
 PICTURE = Path("notebooks", "images", "three_ways.png")
@@ -37,14 +37,19 @@ def with_part(text: str, name: str, content: str) -> str:
 
 
 def course_table() -> str:
-    """The worked notebooks with their minutes and exercises, and the minutes of all."""
+    """The worked notebooks with their minutes and exercises, and the minutes of all.
+
+    The number of exercises leads to the notebook with the stubs, the last column to that on Colab.
+    """
     course = contents(notebook_file.notebooks_folder())
-    lines = ["| notebook | you build | minutes | exercises |", "|---|---|---|---|"]
+    lines = ["| notebook | you build | minutes | exercises | |", "|---|---|---|---|---|"]
     for entry in course.entries:
         link = f"[{entry.number} · {entry.title}](notebooks/{entry.file})"
-        lines.append(f"| {link} | {entry.builds} | {entry.minutes} | {entry.exercises} |")
-    exercises = sum(entry.exercises for entry in course.entries)
-    lines.append(f"| all {len(course.entries)} | | {course.minutes} | {exercises} |")
+        stubs = f"notebooks/exercises/{entry.file}"
+        exercises = f"[{entry.exercises}]({stubs}) | [Colab]({address.on_colab(stubs)})"
+        lines.append(f"| {link} | {entry.builds} | {entry.minutes} | {exercises} |")
+    number = sum(entry.exercises for entry in course.entries)
+    lines.append(f"| all {len(course.entries)} | | {course.minutes} | {number} | |")
     return "\n".join(lines)
 
 
@@ -86,7 +91,8 @@ def main(arguments: argparse.Namespace) -> int:
     path = root / "README.md"
     text = path.read_text(encoding="utf-8")
     picture = cover.cover()
-    fresh = with_part(text, "course", course_table())
+    fresh = with_part(text, "badges", address.badges())
+    fresh = with_part(fresh, "course", course_table())
     fresh = with_part(fresh, "picture", picture_line(picture.alt))
     if arguments.check:
         print("README.md:", "fresh" if fresh == text else "stale")

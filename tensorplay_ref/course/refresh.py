@@ -1,8 +1,9 @@
 """Refreshing notebooks: run them in a clean kernel and store what they show, in the normal form.
 
-A second refresh changes nothing. ``--check`` stores nothing and tells what a refresh would change;
-there pictures are compared by their presence only, since their bytes differ between machines, and
-tracebacks not at all, since the error's name and message say it.
+A notebook of the course gets its cell for Colab (see ``address``), should it have none or an old
+one. A second refresh changes nothing. ``--check`` stores nothing and tells what a refresh would
+change; there pictures are compared by their presence only, since their bytes differ between
+machines, and tracebacks not at all, since the error's name and message say it.
 """
 
 import argparse
@@ -15,7 +16,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from tensorplay_ref.course import guard, kernel
+from tensorplay_ref.course import address, guard, kernel
 from tensorplay_ref.course.notebook_file import (
     normalise,
     read,
@@ -35,6 +36,8 @@ def refreshed(path: Path, timeout: float) -> str:
     kernel.NotebookError when the notebook does not run to its end.
     """
     notebook = read(path)
+    if address.is_of_the_course(path):
+        address.put_cell(notebook)
     before = [cell.get("outputs", []) for cell in notebook.cells]
     kernel.run(notebook, path.parent, timeout)
     for cell, outputs in zip(notebook.cells, before, strict=True):
@@ -50,6 +53,8 @@ def changes(stored: str, fresh: str) -> list[str]:
     old, new = json.loads(stored), json.loads(fresh)
     found = [f"the notebook's {key}" for key in _differing(old, new, besides="cells")]
     number = 0
+    if [cell["id"] for cell in old["cells"]] != [cell["id"] for cell in new["cells"]]:
+        return [*found, "the cell for Colab is missing, or not right below the title"]
     for old_cell, new_cell in zip(old["cells"], new["cells"], strict=True):
         number += new_cell["cell_type"] == "code"
         where = f"code cell {number}" if new_cell["cell_type"] == "code" else "a text cell"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ops.activation import Softplus
+from ..ops.binary_cross_entropy import BceLoss
 from ..ops.loss import MseLoss, NllLoss
 from ..tensor import Tensor
 
@@ -45,6 +46,10 @@ def cross_entropy(
 
     Saves: the result of log_softmax, and target (and weight).
     """
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise ValueError(
+            f"cross_entropy: label_smoothing must lie between 0 and 1, found {label_smoothing}"
+        )
     logs = input.log_softmax(1 if input.ndim > 1 else 0)
     if target.dtype.kind == "f":
         return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing)
@@ -75,6 +80,7 @@ def nll_loss(
 
     Saves: target (and weight).
     """
+    _constant("nll_loss", weight)
     checked = _checked("nll_loss", reduction)
     return NllLoss.apply(input, target, weight, ignore_index, checked)
 
@@ -116,17 +122,24 @@ def binary_cross_entropy_with_logits(
 def binary_cross_entropy(
     input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
 ) -> Tensor:
-    """-target * log(input) - (1 - target) * log(1 - input); the logarithms are at least -100."""
+    """-target * log(input) - (1 - target) * log(1 - input); the logarithms are at least -100.
+
+    Args:
+        input: probabilities, any shape.
+        target: probabilities of the same shape and dtype.
+        weight: a factor for each loss; broadcasts.
+        reduction: as above.
+
+    Saves: input and target (and weight).
+    """
     if input.shape != target.shape:
         raise ValueError(
             f"binary_cross_entropy: target of shape {target.shape} must have the shape of input, "
             f"{input.shape}"
         )
-    logs, others = input.log().clamp(min=-100.0), (1 - input).log().clamp(min=-100.0)
-    losses = -(target * logs + (1 - target) * others)
-    if weight is not None:
-        losses = losses * weight
-    return _reduced("binary_cross_entropy", losses, reduction)
+    _constant("binary_cross_entropy", weight)
+    checked = _checked("binary_cross_entropy", reduction)
+    return BceLoss.apply(input, target, weight, checked)
 
 
 def _soft_cross_entropy(
@@ -152,6 +165,15 @@ def _soft_cross_entropy(
 
 def _on_classes(weight: Tensor, logs: Tensor) -> Tensor:
     return weight.reshape((-1,) + (1,) * (logs.ndim - 2)) if logs.ndim > 2 else weight
+
+
+def _constant(name: str, weight: Tensor | None) -> None:
+    """Refuse a weight that expects a gradient, which it would not get."""
+    if weight is not None and weight.requires_grad:
+        raise RuntimeError(
+            f"{name}: is not differentiable with respect to weight, which requires a gradient; use "
+            "weight.detach()"
+        )
 
 
 def _reduced(name: str, losses: Tensor, reduction: str) -> Tensor:

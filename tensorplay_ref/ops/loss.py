@@ -8,14 +8,14 @@ import numpy as np
 
 from .operation import Operation
 from .promotion import promoted
-from .reduction import total
+from .reduction import Mean, Sum, total
 
 
 def reduced(losses: Any, reduction: str) -> Any:
     """An array of losses, their sum, or their mean."""
     if reduction == "none":
         return losses
-    return losses.sum() if reduction == "sum" else losses.mean()
+    return (Sum if reduction == "sum" else Mean).forward(losses, None)
 
 
 class MseLoss(Operation):
@@ -69,11 +69,11 @@ class NllLoss(Operation):
         factors = factors_of(x, target, weight, ignore_index)
         places = places_of(x.ndim, target._array, ignore_index)
         picked = np.take_along_axis(x, places, min(1, x.ndim - 1)).reshape(factors.shape)
-        # An ignored loss may be infinite, and must be 0 all the same.
-        losses = np.where(factors == 0, 0, -picked) * factors
-        if reduction == "none":
-            return losses
         with np.errstate(invalid="ignore"):
+            # An ignored loss may be infinite, and must be 0 all the same.
+            losses = np.where(target._array == ignore_index, 0, -picked * factors)
+            if reduction == "none":
+                return losses
             return losses.sum() if reduction == "sum" else losses.sum() / factors.sum()
 
     def save(self, result: Any, x: Any) -> None:
@@ -105,8 +105,10 @@ class NllLossBackward(Operation):
             return out
         factors = factors_of(out, target, weight, ignore_index)
         if reduction == "mean":
+            with np.errstate(invalid="ignore"):
+                shares = factors / factors.sum()
             # With every target ignored the loss is 0 / 0, and still no score gets a gradient.
-            factors = factors / (factors.sum() or 1)
+            factors = np.where(target._array == ignore_index, 0, shares)
         axis = min(1, out.ndim - 1)
         places = places_of(out.ndim, target._array, ignore_index)
         np.put_along_axis(out, places, (-factors * g).reshape(places.shape), axis)

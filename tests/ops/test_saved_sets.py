@@ -89,6 +89,11 @@ def _nll(x: Any) -> Any:
     return OPS["NllLoss"].apply(x, index, weight, -100, "mean")
 
 
+def _bce(x: Any, target: Any) -> Any:
+    weight = tp.tensor(np.array([1.0, 2.0, 3.0]))
+    return OPS["BceLoss"].apply(x, target, weight, "mean")
+
+
 EXAMPLES: dict[str, Example] = {
     **{
         name: of(function, (2, 3), (2, 3))
@@ -167,6 +172,9 @@ EXAMPLES: dict[str, Example] = {
     "LayerNorm": of(lambda *ts: OPS["LayerNorm"].apply(ts, (1,), 1e-5), (2, 3), (3,), (3,)),
     "Dropout": applied("Dropout", mask, 0.5),
     "Embedding": applied("Embedding", index, None),
+    "BceLoss": of(_bce, (2, 3), (2, 3)),
+    "BceGradient": applied("BceGradient", count=3),
+    "BceTargetGradient": applied("BceTargetGradient", count=2),
     "NllLoss": of(_nll, (2, 3)),
     "NllLossBackward": backward_of(_nll, (2, 3)),
     "Conv2d": of(_conv, images, kernels),

@@ -8,12 +8,14 @@ from typing import Any, Self
 from ..ops.activation import Relu, Sigmoid
 from ..ops.arithmetic import Add, Div, Mul, Neg, Pow, Reciprocal, Sub
 from ..ops.dims import axis_of
-from ..ops.index import IndexPut, ScatterAdd, tensor_key
+from ..ops.gather import ScatterAdd
+from ..ops.index import IndexPut, tensor_key
 from ..ops.inplace import assign, copy_, inplace
 from ..ops.rounding import Round
 from ..ops.selection import Clamp, MaskedFill
 from ..ops.unary import Abs, Cos, Exp, Log, Sin, Sqrt, Tanh
 from ..tensor_base import TensorBase
+from .indexing import adding_key
 
 
 class InPlaceMethods(TensorBase):
@@ -124,8 +126,8 @@ class InPlaceMethods(TensorBase):
 
     def index_add_(self, dim: int, index: TensorBase, source: TensorBase) -> Self:
         """Have the parts of `source` along `dim` added at the positions of an integer vector."""
-        axis = axis_of("index_add_", dim, self.ndim)
-        return inplace(IndexPut, self, source, (*(slice(None),) * axis, index), True)
+        key = adding_key("index_add_", self, dim, index, source)
+        return inplace(IndexPut, self, source, key, True)
 
     def scatter_add_(self, dim: int, index: TensorBase, src: TensorBase) -> Self:
         """Have each element of `src` added where `index` says along `dim`."""

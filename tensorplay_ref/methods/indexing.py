@@ -8,7 +8,9 @@ from typing import Any, Self
 import numpy as np
 
 from ..ops.dims import axis_of
-from ..ops.index import Gather, Index, IndexPut, ScatterAdd, subscript, tensor_key
+from ..ops.gather import Gather, ScatterAdd
+from ..ops.index import Index, IndexPut, subscript, tensor_key, vector_of
+from ..ops.selection import require_mask
 from ..ops.shape import Expand
 from ..tensor_base import TensorBase, wrap
 from .reductions import ValuesIndices
@@ -24,11 +26,10 @@ class IndexingMethods(TensorBase):
         return subscript(self, key)
 
     def index_select(self, dim: int, index: TensorBase) -> Self:
-        """The parts along `dim` at the positions of an integer vector."""
+        """The parts along `dim` at the positions, counted from 0, of an integer vector."""
         axis = axis_of("index_select", dim, self.ndim)
-        if index.ndim != 1:
-            raise IndexError(f"index_select: expected a vector as index, found {index.shape}")
-        return Index.apply(self, (*(slice(None),) * axis, index))
+        places = vector_of("index_select", index, axis, self.shape[axis])
+        return Index.apply(self, (*(slice(None),) * axis, places))
 
     def gather(self, dim: int, index: TensorBase) -> Self:
         """At each place of `index` the element that it names along `dim`."""
@@ -40,12 +41,18 @@ class IndexingMethods(TensorBase):
 
     def index_add(self, dim: int, index: TensorBase, source: TensorBase) -> Self:
         """The parts of `source` along `dim` added at the positions of an integer vector."""
-        axis = axis_of("index_add", dim, self.ndim)
-        return IndexPut.apply(self, source, (*(slice(None),) * axis, index), True)
+        key = adding_key("index_add", self, dim, index, source)
+        return IndexPut.apply(self, source, key, True)
 
     def masked_select(self, mask: TensorBase) -> Self:
         """The elements where a boolean mask is true, as a vector; shapes broadcast."""
-        shape = np.broadcast_shapes(self.shape, mask.shape)
+        require_mask("masked_select", "mask", mask)
+        try:
+            shape = np.broadcast_shapes(self.shape, mask.shape)
+        except ValueError:
+            raise RuntimeError(
+                f"masked_select: shapes {self.shape} and {mask.shape} do not broadcast"
+            ) from None
         return subscript(Expand.apply(self, shape), Expand.apply(mask, shape))
 
     def nonzero(self) -> Self:
@@ -84,3 +91,17 @@ class IndexingMethods(TensorBase):
     ) -> Self:
         """With `values` at the positions of a tuple of index tensors, or added there."""
         return IndexPut.apply(self, values, tensor_key(self, tuple(indices)), accumulate)
+
+
+def adding_key(
+    operation: str, tensor: TensorBase, dim: int, index: TensorBase, source: TensorBase
+) -> tuple[Any, ...]:
+    """The key at which `source` is added; it must have a part for each position, and fit."""
+    axis = axis_of(operation, dim, tensor.ndim)
+    places = vector_of(operation, index, axis, tensor.shape[axis])
+    expected = (*tensor.shape[:axis], places.shape[0], *tensor.shape[axis + 1 :])
+    if source.shape != expected:
+        raise RuntimeError(
+            f"{operation}: expected a source of shape {expected}, found {source.shape}"
+        )
+    return (*(slice(None),) * axis, places)

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from .dims import axis_of, kept
-from .index import ScatterAdd
+from .gather import ScatterAdd
 from .operation import Operation, common_device, make_result, record, recording
 from .reduction import Reduction, Sum, reduce, require_elements
 from .selection import Where

@@ -12,9 +12,8 @@ import numpy as np
 
 from ..autograd.saved import SavedTensor
 from ..tensor_base import TensorBase, wrap
-from .join import Pad
 from .operation import Operation
-from .shape import Slice
+from .shape import Slice, Unsqueeze
 
 
 def subscript(tensor: Any, key: Any) -> Any:
@@ -165,7 +164,14 @@ def add_at(out: Any, key: tuple[Any, ...], values: Any) -> None:
     # One integer array after whole axes, such as rows of a table: sort, and add up runs of equal
     # positions, which is many times faster than `np.add.at`.
     axis = len(whole)
-    index = key[-1].reshape(-1) % out.shape[axis]
+    length = out.shape[axis]
+    index = key[-1].reshape(-1).astype(np.intp, copy=False)
+    if not -length <= index.min() <= index.max() < length:
+        raise IndexError(
+            f"index {index.min()} to {index.max()} is out of bounds for axis {axis} with size "
+            f"{length}"
+        )
+    index = index % length
     shape = (*out.shape[:axis], index.size, *out.shape[axis + 1 :])
     order = np.argsort(index, kind="stable")
     index = index[order]
@@ -183,14 +189,22 @@ class IndexPut(_Keyed):
     The value broadcasts. Where a position is named twice without `accumulate`, one of the two
     values stays, and both get its gradient, as in PyTorch.
     Saves: indices, the tensors of the key.
+
+    Errors: RuntimeError for a value of another dtype or of a shape that does not broadcast.
     """
 
     arity = 2
 
     @staticmethod
     def forward(x: Any, value: Any, key: Any, accumulate: bool = False) -> Any:
-        out = x.copy()
         key = arrays_of(key if isinstance(key, tuple) else (key,))
+        fancy = any(isinstance(part, np.ndarray) for part in key)
+        if fancy and isinstance(value, np.ndarray) and value.dtype != x.dtype:
+            raise RuntimeError(
+                f"IndexPut: expected values of dtype {x.dtype}, found {value.dtype}; convert them "
+                f"with .to({x.dtype})"
+            )
+        out = x.copy()
         try:
             if accumulate:
                 add_at(out, key, np.asarray(value, out.dtype))
@@ -202,7 +216,8 @@ class IndexPut(_Keyed):
 
     def save(self, result: Any, x: Any, value: Any) -> None:
         key, *accumulate = self.params
-        self.params = (bool(accumulate and accumulate[0]),)
+        axes = value.ndim if isinstance(value, TensorBase) else 0
+        self.params = (bool(accumulate and accumulate[0]), axes)
         self.keep_key(tensor_key(x, key))
 
     def backward(self, grad: Any) -> Any:
@@ -213,90 +228,42 @@ class IndexPut(_Keyed):
         if need_value:
             basic = not any(isinstance(part, TensorBase) for part in key)
             for_value = (Slice if basic else Index).apply(grad, key)
+            more = self.params[2] - for_value.ndim
+            if more > 0:
+                # Axes of length 1 in front of the value, which an assignment does not count.
+                for_value = for_value.reshape((*(1,) * more, *for_value.shape))
         return for_self, for_value
 
 
-class Gather(Operation):
-    """self[..., index, ...]: at each place of index the element of self that it names along `dim`.
+def vector_of(operation: str, index: Any, dim: int, length: int) -> Any:
+    """An index as a vector of positions along `dim`; one without axes is a vector of one.
 
-    index: integers, as many axes as self, none longer except `dim`. Gradient: g, added there.
-    Saves: index.
+    Errors: TypeError for what is no tensor; IndexError for other dtypes and shapes, and for
+    positions that are not there, negative ones among them.
     """
-
-    saves = ("index",)
-
-    @staticmethod
-    def forward(x: Any, dim: int, index: Any) -> Any:
-        return x[positions("Gather", x.shape, dim, index._array)]
-
-    def save(self, result: Any, x: Any) -> None:
-        dim, index = self.params
-        self.params = (dim, x.shape)
-        self.saved_slots = (self.keep(index),)
-
-    def backward(self, grad: Any) -> Any:
-        dim, shape = self.params
-        return ScatterAdd.apply(grad.new_zeros(shape), grad, dim, self.read()[0])
-
-
-class ScatterAdd(Operation):
-    """self with each element of source added where `index` says along `dim`.
-
-    Gradients: g, and g gathered at the places.
-
-    Saves: index if source needs a gradient.
-    """
-
-    arity = 2
-    saves = ("index",)
-
-    @staticmethod
-    def forward(x: Any, source: Any, dim: int, index: Any) -> Any:
-        out = x.copy()
-        where = positions("ScatterAdd", x.shape, dim, index._array)
-        part = source[tuple(slice(n) for n in index._array.shape)]
-        flat = np.ravel_multi_index(where, out.shape) if out.ndim else np.zeros((), np.int64)
-        np.add.at(out.reshape(-1), np.ravel(flat), part.astype(out.dtype, copy=False).ravel())
-        return out
-
-    def save(self, result: Any, x: Any, source: Any) -> None:
-        dim, index = self.params
-        self.params = (dim, source.shape)
-        self.saved_slots = (self.keep(index) if self.input_nodes[1] else None,)
-
-    def backward(self, grad: Any) -> Any:
-        dim, shape = self.params
-        (index,) = self.read()
-        if index is None:
-            return grad, None
-        picked = grad.gather(dim, index)
-        if picked.shape != shape:
-            # The part of source beyond index was not used: it gets zeros.
-            widths = tuple((0, n - m) for n, m in zip(shape, picked.shape, strict=True))
-            picked = Pad.apply(picked, widths, 0.0)
-        return grad, picked
-
-
-def positions(operation: str, shape: tuple[int, ...], dim: int, index: Any) -> tuple[Any, ...]:
-    """For each place of index the position in an array of `shape`: its own, except along `dim`."""
-    if index.dtype.kind not in "iu" or index.ndim != len(shape):
+    if not isinstance(index, TensorBase):
+        raise TypeError(f"{operation}: index must be a Tensor, found {type(index).__name__}")
+    array = index._array
+    if array.dtype.kind not in "iu" or array.ndim > 1:
         raise IndexError(
-            f"{operation}: expected an integer index with {len(shape)} axes, found {index.dtype} "
-            f"of shape {index.shape}"
+            f"{operation}: expected an integer vector as index, found {array.dtype} of shape "
+            f"{array.shape}"
         )
-    if any(
-        m > n for axis, (m, n) in enumerate(zip(index.shape, shape, strict=True)) if axis != dim
-    ):
-        raise RuntimeError(
-            f"{operation}: index of shape {index.shape} must not be longer than {shape} on an axis "
-            f"other than {dim}"
-        )
-    if index.size and not (0 <= index.min() and index.max() < shape[dim] if shape else True):
+    require_positions(operation, array, length, f" along dim {dim}")
+    return index if array.ndim else Unsqueeze.apply(index, 0)
+
+
+def outside(positions: Any, length: int) -> bool:
+    """Whether one of the integers is negative, or not below `length`."""
+    # Seen as unsigned numbers the negative ones are the largest, so one pass finds both kinds.
+    unsigned = positions.view(f"u{positions.itemsize}")
+    return bool(positions.size and np.maximum.reduce(unsigned, axis=None) >= length)
+
+
+def require_positions(operation: str, positions: Any, length: int, where: str = "") -> None:
+    """Refuse positions that are not there, with an IndexError; negative ones do not count back."""
+    if outside(positions, length):
         raise IndexError(
-            f"{operation}: index must lie between 0 and {shape[dim] - 1} along dim {dim}, found "
-            f"{index.min()} to {index.max()}"
+            f"{operation}: index must lie between 0 and {length - 1}{where}, found "
+            f"{positions.min()} to {positions.max()}"
         )
-    places = list(np.ogrid[tuple(slice(n) for n in index.shape)]) if index.ndim else []
-    if places:
-        places[dim] = index
-    return tuple(np.broadcast_arrays(*places)) if places else ()

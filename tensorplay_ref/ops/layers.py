@@ -8,7 +8,7 @@ import numpy as np
 
 from ..autograd.grad_mode import grad_enabled
 from ..tensor_base import wrap
-from .index import IndexBackward
+from .index import IndexBackward, require_positions
 from .operation import Operation
 
 
@@ -95,12 +95,15 @@ class Embedding(Operation):
 
     Gradient: g added to the rows, repeated ones add up; the row `padding_idx` gets none.
     Saves: indices.
+
+    Errors: IndexError for rows that are not there, negative ones among them.
     """
 
     saves = ("indices",)
 
     @staticmethod
     def forward(weight: Any, indices: Any, padding_idx: int | None) -> Any:
+        require_positions("embedding", indices._array, len(weight))
         return np.take(weight, indices._array, 0)
 
     def save(self, result: Any, weight: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .index import outside
 from .operation import Operation
 from .promotion import promoted
 from .reduction import Mean, Sum, total
@@ -136,8 +137,7 @@ def plain_rows(x: Any, target: Any, weight: Any, ignore_index: int) -> Any:
         return None
     if 0 <= ignore_index < x.shape[1]:
         return None
-    # Seen as unsigned numbers the negative ones are the largest, so one pass finds both kinds.
-    if np.maximum.reduce(classes.view(f"u{classes.itemsize}")) >= x.shape[1]:
+    if outside(classes, x.shape[1]):
         return None
     return np.arange(len(classes))
 

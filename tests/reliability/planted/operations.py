@@ -139,7 +139,7 @@ MUTANTS: list[Mutant] = [
     ),
     Mutant(
         "index: scatter_add assigns",
-        "ops/index.py",
+        "ops/gather.py",
         "        np.add.at(out.reshape(-1), np.ravel(flat), part.",
         "        out.reshape(-1)[np.ravel(flat)] += (part.",
         ("tests/ops/test_index.py",),

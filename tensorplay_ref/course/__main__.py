@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 try:
-    from tensorplay_ref.course import exercises, grade, readme, refresh
+    from tensorplay_ref.course import exercises, grade, readme, refresh, slides
 except ModuleNotFoundError as missing:
     if missing.name not in ("nbclient", "nbformat", "tqdm"):
         raise
@@ -15,7 +15,8 @@ COMMANDS = {
     "refresh": (refresh, "run notebooks and store what they show"),
     "exercises": (exercises, "make the exercise notebooks from the worked ones"),
     "grade": (grade, "run the checks over a folder of submissions"),
-    "readme": (readme, "make the tables and the picture of the README again"),
+    "slides": (slides, "make slides of notebooks, for a talk"),
+    "readme": (readme, "make the badges, tables and picture of the README again"),
 }
 
 

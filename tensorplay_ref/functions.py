@@ -13,6 +13,7 @@ import numpy as np
 
 from .methods.arithmetic import result
 from .ops import arithmetic, comparison, selection
+from .ops.dims import axis_of
 from .ops.einsum import einsum as summed_products
 from .ops.join import Cat, Stack
 from .ops.matmul import Matmul
@@ -191,12 +192,14 @@ addmm = function(Tensor.addmm)
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """The tensors one after the other along an axis that they have."""
-    return Cat.apply(_several("cat", tensors), dim)
+    parts = _several("cat", tensors)
+    return Cat.apply(parts, axis_of("cat", dim, parts[0].ndim))
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape side by side along a new axis."""
-    return Stack.apply(_several("stack", tensors), dim)
+    parts = _several("stack", tensors)
+    return Stack.apply(parts, axis_of("stack", dim, parts[0].ndim + 1))
 
 
 concat = concatenate = cat
@@ -247,7 +250,15 @@ def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
     """Whether |input - other| <= atol + rtol * |other| everywhere."""
-    return bool(np.allclose(input._array, other._array, rtol, atol, equal_nan))
+    for role, each in (("input", input), ("other", other)):
+        if not isinstance(each, Tensor):
+            raise TypeError(f"allclose: {role} must be a Tensor, found {type(each).__name__}")
+    try:
+        return bool(np.allclose(input._array, other._array, rtol, atol, equal_nan))
+    except ValueError:
+        raise RuntimeError(
+            f"allclose: shapes {input.shape} and {other.shape} do not broadcast"
+        ) from None
 
 
 def _several(name: str, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
@@ -257,4 +268,9 @@ def _several(name: str, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         )
     if not tensors:
         raise RuntimeError(f"{name}: expected at least one tensor")
+    for position, tensor in enumerate(tensors):
+        if not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"{name}: element {position} must be a Tensor, found {type(tensor).__name__}"
+            )
     return tuple(tensors)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Self, overload
 
-from ..ops.dims import axes_of, axis_of
+from ..ops.dims import axis_of, named_axes, require_axes, require_counts
 from ..ops.join import Contiguous, Flip, Repeat, Roll, Tril, Triu
 from ..ops.reduction import Sum
 from ..ops.shape import (
@@ -74,11 +74,15 @@ class ShapeMethods(TensorBase):
     # -- views -----------------------------------------------------------------------------------
     def reshape(self, *shape: Any) -> Self:
         """The elements in another shape, as a view where possible; one length may be -1."""
-        return Reshape.apply(self, sequence(shape))
+        lengths = sequence(shape)
+        require_counts("reshape", lengths, -1)
+        return Reshape.apply(self, lengths)
 
     def view(self, *shape: Any) -> Self:
         """The elements in another shape, as a view; RuntimeError where a copy would be needed."""
-        return Reshape.apply(self, sequence(shape), True)
+        lengths = sequence(shape)
+        require_counts("view", lengths, -1)
+        return Reshape.apply(self, lengths, True)
 
     def reshape_as(self, other: TensorBase) -> Self:
         """The elements in the shape of `other`."""
@@ -112,7 +116,8 @@ class ShapeMethods(TensorBase):
 
     def transpose(self, dim0: int, dim1: int) -> Self:
         """Two axes swapped."""
-        return Transpose.apply(self, dim0, dim1)
+        first, second = (axis_of("transpose", dim, self.ndim) for dim in (dim0, dim1))
+        return Transpose.apply(self, first, second) if self.ndim else Permute.apply(self, ())
 
     swapaxes = transpose
 
@@ -145,8 +150,10 @@ class ShapeMethods(TensorBase):
 
     def movedim(self, source: Dims, destination: Dims) -> Self:
         """Axes moved to other places, the others staying in order."""
-        old = axes_of("movedim", source, self.ndim) or ()
-        new = axes_of("movedim", destination, self.ndim) or ()
+        old = named_axes("movedim", source, self.ndim)
+        new = named_axes("movedim", destination, self.ndim)
+        if len(old) != len(new):
+            raise RuntimeError(f"movedim: {source} and {destination} name different numbers")
         order = [axis for axis in range(self.ndim) if axis not in old]
         for place, axis in sorted(zip(new, old, strict=True)):
             order.insert(place, axis)
@@ -154,17 +161,18 @@ class ShapeMethods(TensorBase):
 
     def squeeze(self, dim: Dims | None = None) -> Self:
         """Without the axes of length 1: all of them, or those of `dim` that have length 1."""
-        named = range(self.ndim) if dim is None else axes_of("squeeze", dim, self.ndim) or ()
-        axes = tuple(axis for axis in named if axis < self.ndim and self.shape[axis] == 1)
+        named = range(self.ndim) if dim is None else named_axes("squeeze", dim, self.ndim)
+        axes = tuple(axis for axis in named if self.shape[axis] == 1)
         return Squeeze.apply(self, axes)
 
     def unsqueeze(self, dim: int) -> Self:
         """With an axis of length 1 at `dim`, counted in the result."""
-        return Unsqueeze.apply(self, dim)
+        return Unsqueeze.apply(self, axis_of("unsqueeze", dim, self.ndim + 1))
 
     def expand(self, *shape: Any) -> Self:
         """Axes of length 1 repeated without copying; -1 keeps a length."""
         lengths = sequence(shape)
+        require_counts("expand", lengths[: max(len(lengths) - self.ndim, 0)])
         own = (1,) * (len(lengths) - self.ndim) + self.shape
         pairs = zip(lengths, own, strict=False)
         return Expand.apply(self, tuple(n if wanted == -1 else wanted for wanted, n in pairs))
@@ -175,7 +183,7 @@ class ShapeMethods(TensorBase):
 
     def broadcast_to(self, shape: Sequence[int]) -> Self:
         """Expanded to `shape`."""
-        return Expand.apply(self, tuple(shape))
+        return self.expand(tuple(shape))
 
     def sum_to_size(self, *shape: Any) -> Self:
         """Summed over the axes that broadcasting from `shape` would repeat: its reverse."""
@@ -212,6 +220,7 @@ class ShapeMethods(TensorBase):
 
     def split(self, split_size: Dims, dim: int = 0) -> tuple[Self, ...]:
         """Parts along `dim` of one length (the last may be shorter), or of these lengths."""
+        require_axes("split", self.shape, 1)
         total = self.size(dim)
         if isinstance(split_size, int):
             if split_size <= 0:
@@ -220,6 +229,7 @@ class ShapeMethods(TensorBase):
             lengths = [min(split_size, total - start) for start in starts]
         else:
             lengths = list(split_size)
+            require_counts("split", lengths)
             if sum(lengths) != total:
                 raise RuntimeError(f"split: lengths {lengths} do not add up to {total}")
         return Split.apply(self, lengths, axis_of("split", dim, self.ndim))
@@ -228,11 +238,14 @@ class ShapeMethods(TensorBase):
         """At most `chunks` parts of equal length (the last may be shorter) along `dim`."""
         if chunks <= 0:
             raise RuntimeError(f"chunk: expected a positive number, found {chunks}")
-        return self.split(max(-(-self.size(dim) // chunks), 1), dim)
+        require_axes("chunk", self.shape, 1)
+        total = self.size(dim)
+        return self.split(-(-total // chunks) if total else (0,) * chunks, dim)
 
     def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
         """The diagonal `offset` above the main one of two axes, as the last axis."""
-        return Diagonal.apply(self, offset, dim1, dim2)
+        require_axes("diagonal", self.shape, 2)
+        return Diagonal.apply(self, offset, *named_axes("diagonal", (dim1, dim2), self.ndim))
 
     # -- copies ----------------------------------------------------------------------------------
     def contiguous(self) -> Self:
@@ -244,33 +257,39 @@ class ShapeMethods(TensorBase):
         times = sequence(counts)
         if len(times) < self.ndim:
             raise RuntimeError(f"repeat: {times} has fewer numbers than axes of shape {self.shape}")
+        require_counts("repeat", times)
         return Repeat.apply(self, times)
 
     def tile(self, *counts: Any) -> Self:
         """Like repeat, a missing count in front standing for 1."""
         times = sequence(counts)
-        return Repeat.apply(self, (1,) * (self.ndim - len(times)) + times)
+        return self.repeat((1,) * (self.ndim - len(times)) + times)
 
     def repeat_interleave(self, repeats: int, dim: int | None = None) -> Self:
         """Each element (along `dim`, or of the flat tensor) repeated beside itself."""
         if dim is None:
             return self.flatten().repeat_interleave(repeats, 0)
         axis = axis_of("repeat_interleave", dim, self.ndim)
+        require_counts("repeat_interleave", (repeats,))
         wider = (*self.shape[: axis + 1], repeats, *self.shape[axis + 1 :])
         return self.unsqueeze(axis + 1).expand(wider).flatten(axis, axis + 1)
 
     def flip(self, *dims: Any) -> Self:
         """The order along these axes reversed, in new memory."""
-        return Flip.apply(self, sequence(dims))
+        return Flip.apply(self, named_axes("flip", sequence(dims), self.ndim))
 
     def roll(self, shifts: Dims, dims: Dims | None = None) -> Self:
         """Moved along axes (without `dims` as one long row), what falls out coming in again."""
         moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
-        axes = (dims,) if isinstance(dims, int) else dims
-        if axes is None:
+        if dims is None:
             flat = self.flatten()
             return Roll.apply(flat, moves, (0,) * len(moves)).reshape(self.shape)
-        return Roll.apply(self, moves, tuple(axes))
+        require_axes("roll", self.shape, 1)
+        named = (dims,) if isinstance(dims, int) else dims
+        axes = tuple(axis_of("roll", dim, self.ndim) for dim in named)
+        if len(moves) != len(axes):
+            raise RuntimeError(f"roll: {len(moves)} shifts for {len(axes)} dims")
+        return Roll.apply(self, moves, axes)
 
     def tril(self, diagonal: int = 0) -> Self:
         """Zero above the diagonal `diagonal` of each matrix."""

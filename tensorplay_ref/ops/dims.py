@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 from ..tensor_base import TensorBase
@@ -33,14 +34,32 @@ def axes_of(operation: str, dims: Any, ndim: int) -> tuple[int, ...] | None:
 
     Errors: as `axis_of`; RuntimeError when a dimension is named twice.
     """
-    if dims is None:
-        return None
+    return None if dims is None else named_axes(operation, dims, ndim) or None
+
+
+def named_axes(operation: str, dims: Any, ndim: int) -> tuple[int, ...]:
+    """The axes that `dims` names, none for an empty sequence; a tensor without axes has none.
+
+    Errors: as `axes_of`.
+    """
     named = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     axes = tuple(axis_of(operation, dim, ndim) for dim in named)
     if len(set(axes)) < len(axes):
         twice = next(axis for axis in axes if axes.count(axis) > 1)
         raise RuntimeError(f"{operation}: dim {twice} appears more than once in {named}")
-    return (axes or None) if ndim else None
+    return axes if ndim else ()
+
+
+def require_axes(operation: str, shape: tuple[int, ...], least: int) -> None:
+    """Refuse a tensor with too few axes, with a RuntimeError."""
+    if len(shape) < least:
+        raise RuntimeError(f"{operation}: expected at least {least} axes, found shape {shape}")
+
+
+def require_counts(operation: str, counts: Sequence[int], least: int = 0) -> None:
+    """Refuse numbers of elements or repetitions that are too small, with a RuntimeError."""
+    if counts and min(counts) < least:
+        raise RuntimeError(f"{operation}: expected no number below {least}, found {tuple(counts)}")
 
 
 def kept(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> tuple[int, ...]:

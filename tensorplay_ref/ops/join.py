@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .dims import require_axes
 from .operation import Operation
 from .promotion import result_type
 
@@ -138,6 +139,7 @@ class Tril(Operation):
 
     @staticmethod
     def forward(x: Any, diagonal: int) -> Any:
+        require_axes("tril", x.shape, 2)
         return np.tril(x, diagonal)
 
     def backward(self, grad: Any) -> Any:
@@ -152,6 +154,7 @@ class Triu(Operation):
 
     @staticmethod
     def forward(x: Any, diagonal: int) -> Any:
+        require_axes("triu", x.shape, 2)
         return np.triu(x, diagonal)
 
     def backward(self, grad: Any) -> Any:

@@ -20,8 +20,9 @@ from typing import Any
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "chrome")
 SECONDS = 180
-# Every cell stays in the page, and no news cover it.
+# Every cell stays in the page, no news cover it, and completions may come late on a busy machine.
 SETTINGS: dict[str, dict[str, Any]] = {
+    "@jupyterlab/completer-extension/manager": {"providerTimeout": 60_000},
     "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
     "@jupyterlab/apputils-extension/notification": {
         "fetchNews": "false",
@@ -94,11 +95,12 @@ class Notebook:
         return self.page.locator(".jp-CodeCell", has=source).first
 
     def run(self, cell: Any) -> str:
-        """Run one cell; the text below it."""
+        """Run one cell; the last text below it."""
         cell.locator(".cm-content").click()
         self.page.keyboard.press("Shift+Enter")
         self.wait()
-        return str(cell.locator(".jp-OutputArea-output").last.inner_text())
+        shown = cell.locator(".jp-OutputArea-output")
+        return str(shown.last.inner_text()) if shown.count() else ""
 
     def save(self) -> None:
         self.page.keyboard.press("Control+s")
@@ -115,7 +117,7 @@ def lab(folder: Path, home: Path) -> Iterator[Lab]:
 
     for name, settings in SETTINGS.items():
         file = home / "settings" / f"{name}.jupyterlab-settings"
-        file.parent.mkdir(parents=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(settings), encoding="utf-8")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

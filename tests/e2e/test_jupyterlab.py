@@ -9,6 +9,7 @@ TENSORPLAY_REF_SCREENSHOTS=FOLDER the pages are kept as pictures, to be looked a
 
 import importlib.util
 import os
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -29,6 +30,7 @@ from tensorplay_ref.course.notebook_file import (
 )
 from tensorplay_ref.course.refresh import changes
 from tests.e2e.lab import Lab, Notebook, browser_path, lab
+from tests.tiny_notebook import code, write
 
 ROOT = Path(__file__).resolve().parents[2]
 MISSING = [name for name in ("jupyterlab", "playwright") if not importlib.util.find_spec(name)]
@@ -111,6 +113,43 @@ def test_run_all_shows_what_is_stored(server: Lab, name: str) -> None:
 def test_the_pages_looked_at_have_diagrams_and_formulas() -> None:
     text = (ROOT / "notebooks" / "02_function_and_ctx.ipynb").read_text(encoding="utf-8")
     assert MERMAID in text and "$" in text
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "shown"),
+    [
+        ("x.su", "sum", ("dim: 'Dims | None' = None", "The sum.")),
+        ("saved_tensor_", "saved_tensor_hooks", ("unpack_hook", "Install a (pack, unpack) pair")),
+    ],
+)
+def test_tab_completes_and_shift_tab_explains(
+    server: Lab, typed: str, name: str, shown: tuple[str, str]
+) -> None:
+    path = server.folder / "notebooks" / f"try_{name}.ipynb"
+    imports = "from tensorplay_ref.autograd.graph import saved_tensor_hooks"
+    write(path, code(f"import tensorplay_ref as tp\n{imports}\nx = tp.ones(3)"), code(typed))
+    notebook = server.open(path)
+    notebook.run(notebook.cell("import tensorplay_ref"))
+    page = notebook.page
+    notebook.cell(typed).locator(".cm-content").click()
+    page.keyboard.press("End")
+    page.keyboard.press("Tab")
+    if typed == "x.su":
+        # Several names begin so: JupyterLab shows them, and types the only one by itself.
+        found = page.locator(".jp-Completer-match", has_text=re.compile(f"^{name}$"))
+        found.wait_for()
+        photograph(notebook, f"completion_{name}")
+        found.click()
+    page.locator(".cm-line", has_text=name).last.wait_for()
+    page.keyboard.type("(")
+    page.keyboard.press("Shift+Tab")
+    tooltip = page.locator(".jp-Tooltip")
+    tooltip.wait_for()
+    photograph(notebook, f"hover_{name}")
+    said = tooltip.inner_text()
+    assert all(words in said for words in shown), said
+    notebook.close()
+    assert server.errors == []
 
 
 def test_an_unsolved_exercise_notebook_runs_to_its_end_and_one_is_solved(server: Lab) -> None:

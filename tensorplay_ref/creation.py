@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .device import CPU, Device, as_device
-from .dtypes import SUPPORTED, complex64, float32, int64
+from .dtypes import SUPPORTED, float32, int64, supported_dtype
 from .methods.conversion import DeviceLike
-from .methods.shapes import sequence
+from .number_data import array_of, number_of, sizes
+from .ops.promotion import NUMBERS
 from .storage import host_storage
 from .tensor import Tensor
 from .tensor_base import TensorBase, new_tensor, require_differentiable, wrap
@@ -64,7 +66,7 @@ def tensor(
         made = data.detach().to(where, kind, copy=True)
         made = made.pin_memory() if pin_memory else made
         return made.requires_grad_() if requires_grad else made
-    return _leaf(_array_of(data, dtype), device, requires_grad, pin_memory)
+    return _leaf(array_of(data, dtype), device, requires_grad, pin_memory)
 
 
 def as_tensor(
@@ -118,33 +120,35 @@ def full(
     pin_memory: bool = False,
 ) -> Tensor:
     """A leaf full of one number; its dtype is by default that of `tensor(fill_value)`."""
-    value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
-    kind = _array_of(value, None).dtype if dtype is None else supported_dtype("full", dtype)
-    return new_leaf(np.full(size, value, kind), "full", device, requires_grad, pin_memory)
+    value = number_of("full", fill_value, dtype)
+    array = np.full(sizes("full", (size,)), value)
+    return new_leaf(array, "full", device, requires_grad, pin_memory)
 
 
 def zeros(*size: Any, dtype: DTypeLike | None = None, **options: Any) -> Tensor:
     """Zeros of the given lengths, `zeros(2, 3)` or `zeros((2, 3))`; options as of `full`."""
     kind = supported_dtype("zeros", dtype or float32)
-    return new_leaf(np.zeros(sequence(size), kind), "zeros", **options)
+    return new_leaf(np.zeros(sizes("zeros", size), kind), "zeros", **options)
 
 
 def ones(*size: Any, dtype: DTypeLike | None = None, **options: Any) -> Tensor:
     """Ones of the given lengths, `ones(2, 3)` or `ones((2, 3))`; options as of `full`."""
     kind = supported_dtype("ones", dtype or float32)
-    return new_leaf(np.ones(sequence(size), kind), "ones", **options)
+    return new_leaf(np.ones(sizes("ones", size), kind), "ones", **options)
 
 
 def empty(*size: Any, dtype: DTypeLike | None = None, **options: Any) -> Tensor:
     """Zeros: a lesson has no use for whatever stood in fresh memory; options as of `full`."""
     kind = supported_dtype("empty", dtype or float32)
-    return new_leaf(np.zeros(sequence(size), kind), "empty", **options)
+    return new_leaf(np.zeros(sizes("empty", size), kind), "empty", **options)
 
 
 def full_like(
     input: TensorBase, fill_value: Any, *, dtype: DTypeLike | None = None, **options: Any
 ) -> Tensor:
     """Full of one number, in shape, dtype and on the device of `input` unless options say else."""
+    if not isinstance(input, TensorBase):
+        raise TypeError(f"full_like: input must be a Tensor, found {type(input).__name__}")
     options.setdefault("device", input.device)
     return full(input.shape, fill_value, dtype=dtype or input.dtype, **options)
 
@@ -174,6 +178,11 @@ def arange(
 ) -> Tensor:
     """start, start + step, ... below `end`; `arange(n)` begins at 0. Ints give int64."""
     first, last = (0, start) if end is None else (start, end)
+    for bound in (first, last, step):
+        if not isinstance(bound, NUMBERS):
+            raise TypeError(f"arange: expected numbers, found {type(bound).__name__}")
+        if not math.isfinite(bound):
+            raise RuntimeError(f"arange: expected finite numbers, found {bound}")
     whole = all(isinstance(number, int) for number in (first, last, step))
     kind = supported_dtype("arange", dtype or (int64 if whole else float32))
     if step == 0 or (last - first) * step < 0:
@@ -186,46 +195,15 @@ def linspace(
 ) -> Tensor:
     """`steps` numbers at equal distances from `start` to `end`, both included; float32."""
     kind = supported_dtype("linspace", dtype or float32)
-    return new_leaf(np.linspace(start, end, steps).astype(kind), "linspace", **options)
+    (count,) = sizes("linspace", (steps,))
+    return new_leaf(np.linspace(start, end, count).astype(kind), "linspace", **options)
 
 
 def eye(n: int, m: int | None = None, *, dtype: DTypeLike | None = None, **options: Any) -> Tensor:
     """The n by m matrix (m = n by default) with ones on the main diagonal."""
     kind = supported_dtype("eye", dtype or float32)
-    return new_leaf(np.eye(n, m, dtype=kind), "eye", **options)
-
-
-def _array_of(data: Any, dtype: DTypeLike | None) -> NDArray[Any]:
-    """A new, dense NumPy array of the data in the dtype that a tensor of them has."""
-    wanted = None if dtype is None else supported_dtype("tensor", dtype)
-    if isinstance(data, (np.ndarray, np.generic)):
-        kind = wanted or supported_dtype("tensor", data.dtype)
-        return np.array(data, kind, order="C", subok=False)
-    try:
-        array = np.array(data)
-    except ValueError as error:
-        raise ValueError(
-            f"tensor: the nested lists must have equal lengths on every level ({error})"
-        ) from None
-    kind = wanted or supported_dtype("tensor", array.dtype)
-    if wanted is None and not _holds_array(data):
-        kind = {"f": float32, "c": complex64}.get(array.dtype.kind, kind)
-    return array.astype(kind, copy=False)
-
-
-def _holds_array(data: Any) -> bool:
-    while isinstance(data, (list, tuple)) and data:
-        data = data[0]
-    return isinstance(data, (np.ndarray, np.generic, TensorBase))
-
-
-def supported_dtype(operation: str, dtype: DTypeLike) -> np.dtype[Any]:
-    found = np.dtype(dtype)
-    native = found.newbyteorder("=")
-    if native not in SUPPORTED:
-        names = ", ".join(sorted(str(each) for each in SUPPORTED))
-        raise TypeError(f"{operation}: dtype {found} is not supported; tensors hold {names}")
-    return native
+    rows, columns = sizes("eye", (n, n if m is None else m))
+    return new_leaf(np.eye(rows, columns, dtype=kind), "eye", **options)
 
 
 def new_leaf(

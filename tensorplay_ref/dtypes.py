@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 __all__ = [
     "bool",
@@ -46,3 +47,16 @@ bool: Dtype = np.dtype(np.bool_)
 SUPPORTED = frozenset(
     {bool, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128}
 )
+
+
+def supported_dtype(operation: str, dtype: DTypeLike) -> Dtype:
+    """The dtype, in the byte order of this machine.
+
+    Errors: TypeError for one that tensors do not have.
+    """
+    found = np.dtype(dtype)
+    native = found.newbyteorder("=")
+    if native not in SUPPORTED:
+        names = ", ".join(sorted(str(each) for each in SUPPORTED))
+        raise TypeError(f"{operation}: dtype {found} is not supported; tensors hold {names}")
+    return native

@@ -28,15 +28,15 @@ __all__ = [
     "chunk", "clamp", "clip", "clone", "concat", "concatenate", "cos", "cumsum", "detach",
     "diagonal", "div", "divide", "dot", "einsum", "eq", "equal", "erf", "exp", "expm1", "flatten",
     "flip", "floor", "floor_divide", "gather", "ge", "gt", "index_add", "index_put", "index_select",
-    "is_tensor", "isfinite", "isinf", "isnan", "le", "log", "log1p", "log_softmax", "logical_and",
-    "logical_not", "logical_or", "logical_xor", "logsumexp", "lt", "masked_fill", "masked_select",
-    "matmul", "max", "maximum", "mean", "min", "minimum", "mm", "movedim", "mul", "multiply", "mv",
-    "narrow", "ne", "neg", "negative", "nonzero", "norm", "numel", "outer", "permute", "pow",
-    "prod", "ravel", "reciprocal", "relu", "remainder", "repeat_interleave", "reshape", "roll",
-    "round", "rsqrt", "scatter_add", "select", "sigmoid", "sign", "sin", "softmax", "sort", "split",
-    "sqrt", "square", "squeeze", "stack", "std", "sub", "sum", "swapaxes", "t", "tan", "tanh",
-    "tile", "topk", "transpose", "tril", "triu", "true_divide", "trunc", "unbind", "unflatten",
-    "unsqueeze", "var", "where",
+    "inner", "is_tensor", "isfinite", "isinf", "isnan", "le", "log", "log1p", "log_softmax",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "logsumexp", "lt", "masked_fill",
+    "masked_select", "matmul", "max", "maximum", "mean", "min", "minimum", "mm", "movedim", "mul",
+    "multiply", "mv", "narrow", "ne", "neg", "negative", "nonzero", "norm", "numel", "outer",
+    "permute", "pow", "prod", "ravel", "reciprocal", "relu", "remainder", "repeat_interleave",
+    "reshape", "roll", "round", "rsqrt", "scatter_add", "select", "sigmoid", "sign", "sin",
+    "softmax", "sort", "split", "sqrt", "square", "squeeze", "stack", "std", "sub", "sum",
+    "swapaxes", "t", "tan", "tanh", "tile", "topk", "transpose", "tril", "triu", "true_divide",
+    "trunc", "unbind", "unflatten", "unsqueeze", "var", "where",
 ]
 # fmt: on
 
@@ -186,6 +186,7 @@ mm = function(Tensor.mm)
 bmm = function(Tensor.bmm)
 mv = function(Tensor.mv)
 dot = function(Tensor.dot)
+inner = function(Tensor.inner)
 outer = function(Tensor.outer)
 addmm = function(Tensor.addmm)
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from .creation import new_leaf, supported_dtype
+from .creation import new_leaf
 from .device import Device
-from .dtypes import float32, int64
+from .dtypes import float32, int64, supported_dtype
 from .methods.conversion import DeviceLike
-from .methods.shapes import sequence
+from .number_data import sizes
 from .tensor import Tensor
 from .tensor_base import TensorBase, wrap
 
@@ -142,14 +142,14 @@ def rand(
     *size: Any, generator: Generator | None = None, dtype: DTypeLike | None = None, **options: Any
 ) -> Tensor:
     """Numbers from [0, 1), all equally likely; options as of `full`."""
-    return _drawn("rand", "random", generator, sequence(size), dtype, options)
+    return _drawn("rand", "random", generator, sizes("rand", size), dtype, options)
 
 
 def randn(
     *size: Any, generator: Generator | None = None, dtype: DTypeLike | None = None, **options: Any
 ) -> Tensor:
     """Normally distributed numbers, mean 0 and standard deviation 1; options as of `full`."""
-    return _drawn("randn", "standard_normal", generator, sequence(size), dtype, options)
+    return _drawn("randn", "standard_normal", generator, sizes("randn", size), dtype, options)
 
 
 def normal(
@@ -163,7 +163,10 @@ def normal(
 ) -> Tensor:
     """Normally distributed numbers; mean and std may be tensors, whose shape the result has."""
     center, width = (_plain(value) for value in (mean, std))
-    shape = np.broadcast_shapes(np.shape(center), np.shape(width)) if size is None else size
+    if np.any(np.less(width, 0)):
+        raise RuntimeError(f"normal: expected no standard deviation below 0, found {np.min(width)}")
+    shape = np.broadcast_shapes(np.shape(center), np.shape(width))
+    shape = shape if size is None else sizes("normal", (size,))
     drawn = _stream(generator).standard_normal(shape) * width + center
     return new_leaf(
         np.asarray(drawn, supported_dtype("normal", dtype or float32)), "normal", **options
@@ -184,9 +187,11 @@ def randint(
         low, high, size = 0, low, high
     if high is None or size is None:
         raise TypeError("randint: expected randint(high, size) or randint(low, high, size)")
+    if not all(hasattr(bound, "__index__") for bound in (low, high)):
+        raise TypeError(f"randint: expected whole numbers as bounds, found {low!r} and {high!r}")
     if low >= high:
         raise RuntimeError(f"randint: there is no integer from {low} up to {high} - 1")
-    drawn = _stream(generator).integers(low, high, size, np.int64)
+    drawn = _stream(generator).integers(low, high, sizes("randint", (size,)), np.int64)
     kind = supported_dtype("randint", dtype or int64)
     return new_leaf(np.asarray(drawn).astype(kind), "randint", **options)
 
@@ -196,7 +201,8 @@ def randperm(
 ) -> Tensor:
     """The integers 0 to n - 1 in a random order."""
     kind = supported_dtype("randperm", dtype or int64)
-    return new_leaf(_stream(generator).permutation(n).astype(kind), "randperm", **options)
+    (count,) = sizes("randperm", (n,))
+    return new_leaf(_stream(generator).permutation(count).astype(kind), "randperm", **options)
 
 
 def bernoulli(

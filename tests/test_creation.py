@@ -122,12 +122,32 @@ def _read_only() -> Any:
     ("call", "error", "words"),
     [
         (lambda: tp.tensor([[1.0], [1.0, 2.0]]), ValueError, "equal lengths"),
-        (lambda: tp.tensor("text"), TypeError, "<U4 is not supported"),
-        (lambda: tp.tensor([None]), TypeError, "object"),
-        (lambda: tp.tensor([object()]), TypeError, "object"),
+        (lambda: tp.tensor("text"), TypeError, "expected numbers, found str"),
+        (lambda: tp.tensor("1.5", dtype=tp.float32), TypeError, "expected numbers, found str"),
+        (lambda: tp.tensor(None), TypeError, "expected numbers, found NoneType"),
+        (lambda: tp.tensor(None, dtype=tp.float32), TypeError, "found NoneType"),
+        (lambda: tp.tensor([1.0, None]), TypeError, "expected numbers, found NoneType"),
+        (lambda: tp.tensor([object()]), TypeError, "expected numbers, found object"),
+        (lambda: tp.tensor({1: 2}), TypeError, "expected numbers, found dict"),
+        (lambda: tp.tensor([1j], dtype=tp.float32), TypeError, "complex numbers"),
+        (lambda: tp.tensor([1, 300], dtype=tp.int8), OverflowError, "1 to 300 cannot be stored"),
+        (lambda: tp.tensor(-1, dtype=tp.uint8), OverflowError, "uint8, which holds 0 to 255"),
+        (lambda: tp.tensor(1e300, dtype=tp.int64), OverflowError, "cannot be stored as int64"),
+        (lambda: tp.tensor(2.0**63, dtype=tp.int64), OverflowError, "cannot be stored as int64"),
+        (lambda: tp.tensor([np.nan], dtype=tp.int32), OverflowError, "nan to nan"),
         (lambda: tp.tensor(np.array(["a"])), TypeError, "<U1"),
         (lambda: tp.tensor(np.array(1, "M8[s]")), TypeError, "datetime64"),
-        (lambda: tp.tensor(2**70), TypeError, "object"),
+        (lambda: tp.tensor(2**70), OverflowError, f"{2**70} is too large for int64"),
+        (lambda: tp.tensor([2**63]), OverflowError, f"{2**63} is too large for int64"),
+        (lambda: tp.full((2,), 2**70), OverflowError, "is too large for int64"),
+        (lambda: tp.full((2,), 300, dtype=tp.int8), OverflowError, "holds -128 to 127"),
+        (lambda: tp.full((2,), np.nan, dtype=tp.int8), OverflowError, "nan cannot be stored"),
+        (lambda: tp.full((2,), 1j, dtype=tp.float32), TypeError, "a complex number"),
+        (lambda: tp.full((2,), None), TypeError, "full: expected a number, found NoneType"),
+        (lambda: tp.full((2,), [1, 2]), TypeError, "full: expected a number, found list"),
+        (lambda: tp.full((2,), "a", dtype=tp.float32), TypeError, "found str"),
+        (lambda: tp.full((2,), tp.ones(2)), TypeError, "full: expected a number, found Tensor"),
+        (lambda: tp.zeros_like(3), TypeError, "full_like: input must be a Tensor, found int"),
         (lambda: tp.tensor([1], dtype="text"), TypeError, ""),
         (lambda: tp.tensor([1], requires_grad=True), RuntimeError, "floating point"),
         (lambda: tp.ones(1, dtype=tp.bool, requires_grad=True), RuntimeError, "floating point"),
@@ -135,7 +155,17 @@ def _read_only() -> Any:
         (lambda: tp.from_numpy(_read_only()), ValueError, "read-only"),
         (lambda: tp.from_numpy(np.array(["a"])), TypeError, "not supported"),
         (lambda: tp.from_numpy(np.zeros(1, ">f8")), TypeError, "foreign order"),
-        (lambda: tp.zeros(-1), ValueError, "negative"),
+        (lambda: tp.zeros(-1), RuntimeError, "zeros: expected no number below 0, found (-1,)"),
+        (lambda: tp.ones((2, -3)), RuntimeError, "ones: expected no number below 0"),
+        (lambda: tp.full((-1,), 0), RuntimeError, "full: expected no number below 0"),
+        (lambda: tp.eye(2, -1), RuntimeError, "eye: expected no number below 0"),
+        (lambda: tp.linspace(0, 1, -1), RuntimeError, "linspace: expected no number below 0"),
+        (lambda: tp.zeros("ab"), TypeError, "zeros: expected whole numbers as lengths, found 'ab'"),
+        (lambda: tp.zeros(1.5), TypeError, "expected whole numbers as lengths, found 1.5"),
+        (lambda: tp.zeros(None), TypeError, "expected whole numbers as lengths, found None"),
+        (lambda: tp.linspace(0, 1, 2.5), TypeError, "expected whole numbers as lengths"),
+        (lambda: tp.arange("a"), TypeError, "arange: expected numbers, found str"),
+        (lambda: tp.arange(0, np.inf), RuntimeError, "expected finite numbers, found inf"),
         (lambda: tp.zeros(2, colour=3), TypeError, "colour"),
         (lambda: tp.ones(1, device="banana"), ValueError, "banana"),
         (lambda: tp.ones(1, device="cuda", pin_memory=True), RuntimeError, "pinned"),
@@ -147,6 +177,13 @@ def test_what_is_no_tensor_is_refused(call: Any, error: type[Exception], words: 
     with pytest.raises(error) as raised:
         call()
     assert words in str(raised.value)
+
+
+def test_a_number_too_large_for_an_integer_can_be_a_float() -> None:
+    assert tp.tensor(2**70, dtype=tp.float64).item() == 2.0**70
+    assert tp.full((1,), 2**70, dtype=tp.float64).item() == 2.0**70
+    assert tp.tensor(1e300).item() == np.inf
+    assert tp.tensor(2**63 - 1).item() == 2**63 - 1
 
 
 def test_nothing_is_counted_when_a_leaf_is_refused() -> None:

@@ -111,6 +111,12 @@ def test_dtypes_shapes_and_options() -> None:
     [
         (lambda: tp.randn(2, dtype=tp.int64), RuntimeError, "floating dtype, found int64"),
         (lambda: tp.randint(5), TypeError, "randint"),
+        (lambda: tp.randint(2.5, (1,)), TypeError, "whole numbers as bounds, found 0 and 2.5"),
+        (lambda: tp.randint(2, (-1,)), RuntimeError, "randint: expected no number below 0"),
+        (lambda: tp.rand(-1), RuntimeError, "rand: expected no number below 0"),
+        (lambda: tp.randn("a"), TypeError, "randn: expected whole numbers as lengths"),
+        (lambda: tp.randperm(-1), RuntimeError, "randperm: expected no number below 0"),
+        (lambda: tp.normal(0.0, -1.0, (1,)), RuntimeError, "no standard deviation below 0"),
         (lambda: tp.randint(5, 5, (1,)), RuntimeError, "no integer from 5"),
         (lambda: tp.randn(2, colour=1), TypeError, "colour"),
     ],

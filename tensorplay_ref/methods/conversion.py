@@ -140,9 +140,12 @@ class ConversionMethods(TensorBase):
 
     def __index__(self) -> int:
         """The one element of an integer tensor, where Python expects a position."""
-        value = self.item()
+        value = self._array.item() if self._array.size == 1 else None
         if not isinstance(value, int):
-            raise TypeError(f"only integer tensors can be an index, found {self.dtype}")
+            raise TypeError(
+                "only an integer tensor with one element can be an index, found "
+                f"{self.dtype} of shape {self.shape}"
+            )
         return value
 
     def __contains__(self, element: object) -> bool:

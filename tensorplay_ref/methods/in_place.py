@@ -35,7 +35,9 @@ class InPlaceMethods(TensorBase):
         return copy_(self, src)
 
     def fill_(self, value: Any) -> Self:
-        """Become `value` everywhere."""
+        """Become `value`, a number or a tensor without axes, everywhere."""
+        if isinstance(value, TensorBase) and value.ndim:
+            raise RuntimeError(f"fill_: expected a value without axes, found shape {value.shape}")
         return copy_(self, value, "fill_")
 
     def zero_(self) -> Self:

@@ -11,7 +11,7 @@ from ..ops.dims import axis_of
 from ..ops.gather import Gather, ScatterAdd
 from ..ops.index import Index, IndexPut, subscript, tensor_key, vector_of
 from ..ops.selection import require_mask
-from ..ops.shape import Expand
+from ..ops.shape import Expand, Squeeze, Unsqueeze
 from ..tensor_base import TensorBase, wrap
 from .reductions import ValuesIndices
 
@@ -79,6 +79,9 @@ class IndexingMethods(TensorBase):
     def topk(self, k: int, dim: int = -1, largest: bool = True) -> ValuesIndices[Self]:
         """The k largest (or smallest) elements along `dim` in order, and their positions."""
         axis = axis_of("topk", dim, self.ndim)
+        if not self.ndim:
+            one = Unsqueeze.apply(self, 0).topk(k)
+            return ValuesIndices(*(Squeeze.apply(each, (0,)) if k else each for each in one))
         if not 0 <= k <= self.shape[axis]:
             raise RuntimeError(f"topk: {k} of {self.shape[axis]} elements along dim {dim}")
         order = self.argsort(axis, largest)._array

@@ -149,9 +149,14 @@ def layer_norm(
         raise RuntimeError(
             f"layer_norm: normalized_shape {shape} must be the end of input's shape {input.shape}"
         )
+    if input.dtype.kind != "f":
+        raise RuntimeError(f"layer_norm: expected a floating input, found {input.dtype}")
     for name, tensor in (("weight", weight), ("bias", bias)):
-        if tensor is not None and tensor.shape != shape:
-            raise RuntimeError(f"layer_norm: expected {name} of {shape}, found {tensor.shape}")
+        if tensor is not None and (tensor.shape, tensor.dtype) != (shape, input.dtype):
+            raise RuntimeError(
+                f"layer_norm: expected {name} of {shape} {input.dtype}, found {tensor.shape} "
+                f"{tensor.dtype}"
+            )
     if weight is None and bias is not None:
         weight = bias.new_ones(shape)
     tensors = [tensor for tensor in (input, weight, bias) if tensor is not None]
@@ -183,6 +188,8 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if tensor.dtype.kind not in "iu":
         raise TypeError(f"one_hot: expected integers, found {tensor.dtype}")
     classes = tensor._array
+    if num_classes < -1:
+        raise RuntimeError(f"one_hot: num_classes must be -1 or more, found {num_classes}")
     if num_classes == -1:
         if not classes.size:
             raise RuntimeError("one_hot: num_classes cannot be found from no elements")
@@ -214,6 +221,8 @@ def scaled_dot_product_attention(
         dropout_p: probability of a zero among the weights of the values.
         is_causal: position i sees positions 0 to i only.
         scale: see above.
+
+    A position that may see nothing gets zeros, as in PyTorch.
     """
     factor = 1.0 / sqrt(query.shape[-1]) if scale is None else scale
     scores = (query * factor) @ key.mT
@@ -227,5 +236,16 @@ def scaled_dot_product_attention(
     if attn_mask is not None and attn_mask.dtype == np.bool_:
         scores = scores.masked_fill(~attn_mask, -np.inf)
     elif attn_mask is not None:
+        if attn_mask.dtype.kind != "f":
+            raise RuntimeError(
+                "scaled_dot_product_attention: expected a boolean or floating attn_mask, found "
+                f"{attn_mask.dtype}"
+            )
         scores = scores + attn_mask
-    return dropout(scores.softmax(-1), dropout_p) @ value
+    blind = None if attn_mask is None else (scores == -np.inf).all(-1, keepdim=True)
+    if blind is None or not blind.any():
+        weights = scores.softmax(-1)
+    else:
+        # Of scores that are all minus infinity softmax would make NaN.
+        weights = scores.masked_fill(blind, 0.0).softmax(-1).masked_fill(blind, 0.0)
+    return dropout(weights, dropout_p) @ value

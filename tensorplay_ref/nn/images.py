@@ -93,6 +93,8 @@ def avg_pool2d(
     geometry = _geometry("avg_pool2d", kernel_size, stride, padding, 1)
     sums = _window_sums(images, geometry)
     if divisor_override is not None:
+        if divisor_override == 0:
+            raise RuntimeError("avg_pool2d: divisor_override must not be 0")
         result = sums / divisor_override
     elif count_include_pad or not any(geometry.padding):
         result = sums / (geometry.size[0] * geometry.size[1])

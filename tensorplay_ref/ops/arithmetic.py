@@ -103,9 +103,18 @@ class Neg(Operation):
     """-self, not for booleans. Gradient: -g.
 
     Saves: nothing.
+
+    Errors: TypeError for booleans.
     """
 
-    forward = np.negative
+    @staticmethod
+    def forward(x: Any) -> Any:
+        if x.dtype.kind == "b":
+            raise TypeError(
+                "Neg: expected numbers, found bool; ~ or logical_not() inverts a mask, and "
+                ".to(int64) makes numbers of it"
+            )
+        return np.negative(x)
 
     def backward(self, grad: Any) -> Any:
         return -grad
@@ -154,7 +163,7 @@ class Pow(Operation):
                 if y == 3:
                     return np.square(x) * x
                 if y == 1:
-                    return np.positive(x)
+                    return x.copy(order="K")
             return np.power(x, y)
 
     def save(self, result: Any, a: Any, b: Any) -> None:
@@ -184,8 +193,11 @@ class Pow(Operation):
     def of_base(grad: Any, base: Any, exponent: Any) -> Any:
         """g * exponent * base**(exponent - 1), without NaN where the exponent is 0."""
         if not is_number(exponent):
-            lower = exponent.masked_fill((exponent == 0) & (base == 0), 1.0) - 1.0
-            return reuse(Mul, reuse(Mul, base**lower, exponent), grad)
+            flat = exponent == 0
+            lower = exponent.masked_fill(flat & (base == 0), 1.0) - 1.0
+            slope = reuse(Mul, reuse(Mul, base**lower, exponent), grad)
+            # Also of NaN the power 0 is 1.
+            return slope.masked_fill(flat, 0.0) if np.isnan(base._array).any() else slope
         if exponent == 0:
             return zeros(grad)
         power = base * exponent if exponent == 2 else reuse(Mul, base ** (exponent - 1), exponent)

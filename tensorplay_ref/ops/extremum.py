@@ -149,6 +149,11 @@ class ArgMax(Operation):
         axis = None if dim is None else axis_of(cls.__name__, dim, x.ndim)
         if x.ndim == 0:
             return np.zeros((), np.int64)
+        if axis is None and not x.size:
+            raise IndexError(
+                f"{cls.__name__}: the tensor of shape {x.shape} has no elements; name a dimension "
+                "to reduce that is not empty"
+            )
         require_elements(cls.__name__, x, None if axis is None else (axis,))
         return np.asarray(cls.position(x, axis=axis, keepdims=keepdim)).astype(np.int64)
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.grad_mode import grad_enabled
 from ..autograd.mutation import before_write
 from ..autograd.node import Node, connect
 from ..autograd.observer import notify, watchers
@@ -20,8 +19,9 @@ from ..transfer import copy_to
 from .elementwise import shapes_differ
 from .index import integers_first, tensor_key
 from .operation import Operation, common_device, recording
-from .promotion import promoted
+from .promotion import number_as, promoted
 from .temporaries import zeros
+from .writable import check_writable
 
 
 def inplace(cls: type[Operation], target: Any, *rest: Any) -> Any:
@@ -68,7 +68,8 @@ def copy_(target: Any, source: Any, operation: str = "copy_") -> Any:
     operands = (target, source)
     common_device(CopyInto, operands)
     check_writable(operation, target, recording(operands))
-    values = source._array if isinstance(source, TensorBase) else source
+    dtype = target._array.dtype
+    values = source._array if isinstance(source, TensorBase) else number_as(source, dtype)
     try:
         out = np.broadcast_to(values, target._array.shape)
     except ValueError:
@@ -95,7 +96,8 @@ def assign(target: Any, index: Any, value: Any, put: type[Operation]) -> None:
         copy_(target[index], value, "setitem")
         return
     if not isinstance(value, TensorBase):
-        value = wrap(type(target), np.asarray(value, target.dtype), target._storage.device)
+        array = value if isinstance(value, np.ndarray) else number_as(value, target.dtype)
+        value = wrap(type(target), np.asarray(array, target.dtype), target._storage.device)
     target, index = integers_first(target, tensor_key(target, index))
     inplace(put, target, value, index)
 
@@ -144,45 +146,6 @@ class CopySlices(Node):
             inner = (inner,)
         copy_(view, 0.0 if inner[0] is None else inner[0])
         return (result, *inner[1:])
-
-
-def check_writable(operation: str, target: Any, record: bool) -> None:
-    """Refuse targets that may not be written in place; see `inplace`."""
-    array = target._array
-    if target.requires_grad and grad_enabled.get():
-        base = target._base
-        way_out = "write inside no_grad(), or use the operation that returns a new tensor"
-        if target._node is None:
-            raise RuntimeError(
-                "a leaf Variable that requires grad is being used in an in-place operation "
-                f"({operation}); {way_out}"
-            )
-        if base is not None and base._requires_grad and base._node is None:
-            raise RuntimeError(
-                "a view of a leaf Variable that requires grad is being used in an in-place "
-                f"operation ({operation}); {way_out}"
-            )
-    memory = target._view
-    if (
-        memory is not None
-        and memory.made_without_grad
-        and (record or (grad_enabled.get() and memory.base._requires_grad))
-    ):
-        raise RuntimeError(
-            f"{operation} in place: the target is a view made under no_grad or in a Function, so "
-            "its base cannot record the write; make the view with grad mode on, or use .clone()"
-        )
-    expanded = 0 in array.strides and any(
-        step == 0 and length > 1 and array.size
-        for step, length in zip(array.strides, array.shape, strict=True)
-    )
-    if expanded or not array.flags.writeable:
-        raise RuntimeError(
-            f"{operation} in place: several elements of the target share one memory location "
-            "(it was expanded); use .clone() first"
-            if expanded
-            else f"{operation} in place: the target's memory is read-only; use .clone() first"
-        )
 
 
 def _compute(

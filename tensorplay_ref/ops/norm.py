@@ -108,8 +108,9 @@ class Norm(Reduction):
             if p == math.inf:
                 require_elements("norm", x, axes)
                 return reduce(np.maximum, size, axes, keepdim)
-            if p == -math.inf:
+            if p < 0:
                 require_elements("norm", x, axes)
+            if p == -math.inf:
                 return reduce(np.minimum, size, axes, keepdim)
             if p == 0:
                 return total(size != 0, axes, keepdim).astype(x.dtype)
@@ -133,7 +134,8 @@ class Norm(Reduction):
         safe = result.masked_fill(result == 0, math.inf)
         if p == 2:
             return x * (grad / safe)
+        scale = grad / safe ** (p - 1) if p > 1 else grad * result ** (1 - p)
         size = x.abs()
         nothing = size == 0
         powers = size.masked_fill(nothing, 1.0) ** (p - 1)
-        return (powers * x.sign()).masked_fill(nothing, 0.0) * (grad / safe ** (p - 1))
+        return (powers * x.sign()).masked_fill(nothing, 0.0) * scale

@@ -24,7 +24,33 @@ def promoted(x: Any, y: Any) -> tuple[Any, Any]:
 def _as(value: Any, dtype: np.dtype[Any]) -> Any:
     if isinstance(value, np.ndarray):
         return value if value.dtype == dtype else value.astype(dtype)
-    return dtype.type(value)
+    return number_as(value, dtype)
+
+
+def number_as(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python or NumPy number in a dtype: a float loses its fraction, and overflows to infinity.
+
+    Errors: OverflowError for what an integer dtype does not hold, TypeError for what is no number.
+    """
+    if not isinstance(value, NUMBERS) or isinstance(value, (np.str_, np.bytes_)):
+        raise TypeError(f"expected a number, found {type(value).__name__}")
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, complex) and dtype.kind in "iuf":
+        raise TypeError(f"{value} cannot be stored as {dtype}: it is a complex number")
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+        # A comparison that NaN passes would not refuse it.
+        if not limits.min <= value <= limits.max:
+            raise OverflowError(
+                f"{value} cannot be stored as {dtype}, which holds {limits.min} to {limits.max}; "
+                "convert the tensor to a wider dtype first, for example with .to(float32)"
+            )
+    try:
+        with np.errstate(over="ignore"):
+            return dtype.type(value)
+    except OverflowError:
+        raise OverflowError(f"{value} cannot be stored as {dtype}: it is too large") from None
 
 
 _RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}

@@ -13,7 +13,7 @@ from ..tensor_base import TensorBase
 from .comparison import Comparison, Gt, Lt
 from .elementwise import binary, shapes_differ
 from .operation import Operation, common_device, make_result, record, recording
-from .promotion import promoted, result_type
+from .promotion import number_as, promoted, result_type
 from .unary import Cast
 
 
@@ -82,6 +82,7 @@ class MaskedFill(Operation):
     @classmethod
     def apply(cls, *args: Any) -> Any:
         x, mask, value = args
+        require_mask("masked_fill", "mask", mask)
         if not isinstance(value, TensorBase):
             return super().apply(x, mask, value)
         if value.ndim:
@@ -93,9 +94,9 @@ class MaskedFill(Operation):
 
     @staticmethod
     def forward(x: Any, mask: Any, value: Any) -> Any:
-        require_mask("masked_fill", "mask", mask)
+        value = number_as(value, x.dtype)
         try:
-            return np.where(mask, x.dtype.type(value), x)
+            return np.where(mask, value, x)
         except ValueError:
             raise shapes_differ(MaskedFill, x, mask) from None
 
@@ -125,9 +126,17 @@ class Clamp(Operation):
         x, low, high = args
         if not isinstance(low, TensorBase) and not isinstance(high, TensorBase):
             return super().apply(x, low, high)
-        if low is not None:
-            x = Where.apply(binary(Lt, x, low), low, x)
-        return x if high is None else Where.apply(binary(Gt, x, high), high, x)
+        x = x if low is None else cls.within(x, Lt, low)
+        return x if high is None else cls.within(x, Gt, high)
+
+    @staticmethod
+    def within(x: Any, beyond: type[Comparison], bound: Any) -> Any:
+        """x, or the bound where x is beyond it; NaN where one of both is NaN."""
+        result = Where.apply(binary(beyond, x, bound), bound, x)
+        undecided = (x != x) | (bound != bound)
+        if not isinstance(undecided, TensorBase) or not undecided._array.any():
+            return result
+        return MaskedFill.apply(result, undecided, np.nan)
 
     @staticmethod
     def forward(x: Any, low: Any, high: Any) -> Any:
@@ -137,9 +146,9 @@ class Clamp(Operation):
         dtype = result_type(x, *bounds)
         out = x.astype(dtype)
         if low is not None:
-            np.maximum(out, dtype.type(low), out=out)
+            np.maximum(out, number_as(low, dtype), out=out)
         if high is not None:
-            np.minimum(out, dtype.type(high), out=out)
+            np.minimum(out, number_as(high, dtype), out=out)
         return out
 
     def backward(self, grad: Any) -> Any:

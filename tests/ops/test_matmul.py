@@ -52,6 +52,12 @@ CASES = [
     alike("bmm", lambda lib, a: lib.bmm(a, a.mT), batch),
     alike("mv", lambda lib, a, b: lib.mv(a, b), a23, three),
     alike("dot", lambda lib, a: lib.dot(a, a) * a, three),
+    alike("inner of vectors", lambda lib, a: lib.inner(a, a) * a, three),
+    alike("inner of matrices", lambda lib, a: lib.inner(a, a * a), a23),
+    alike("inner of a batch", lambda lib, a, b: lib.inner(a, b) ** 2, batch, a23),
+    alike("inner of matrix and vector", lambda lib, a, b: lib.inner(a, b) ** 2, a23, three),
+    alike("inner with a number", lambda lib, a: lib.inner(a, a.sum()), a23),
+    alike("inner of empty sums", lambda lib, a: lib.inner(a[:, :0], a[:1, :0]) + a.sum(), a23),
     alike("outer", lambda lib, a, b: lib.outer(a, b) ** 2, three, four),
     alike(
         "addmm",
@@ -227,3 +233,21 @@ def test_work_is_counted_in_multiplications_and_additions() -> None:
 def test_wrong_use_names_what_was_expected(call: Any, words: str) -> None:
     with pytest.raises(RuntimeError, match=words):
         call(_leaf(2, 3))
+
+
+def test_inner_takes_last_axes_of_one_length() -> None:
+    with pytest.raises(
+        RuntimeError, match=r"inner: .* one length, found shapes \(2, 3\) and \(2,\)"
+    ):
+        tp.ones(2, 3).inner(tp.ones(2))
+
+
+@pytest.mark.parametrize("name", ["mm", "bmm", "mv", "dot", "inner", "outer"])
+def test_what_is_no_tensor_is_named(name: str) -> None:
+    with pytest.raises(TypeError, match=f"{name}: expected a Tensor, found int"):
+        getattr(tp.ones(2), name)(3)
+
+
+def test_addmm_with_beta_zero_does_not_look_at_self() -> None:
+    nothing = tp.full((2,), np.nan)
+    assert nothing.addmm(tp.ones(2, 3), tp.ones(3, 2), beta=0).tolist() == [[3.0, 3.0]] * 2

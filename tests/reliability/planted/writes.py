@@ -7,6 +7,7 @@ from tests.reliability.planted.mutant import LIFETIMES, PROGRAMS, Mutant, autogr
 MUTATION = "autograd/mutation.py"
 MULTI = "autograd/multi_grad.py"
 INPLACE = "ops/inplace.py"
+WRITABLE = "ops/writable.py"
 DIFFERENTIATION = "autograd/differentiation.py"
 
 MUTANTS: list[Mutant] = [
@@ -20,14 +21,14 @@ MUTANTS: list[Mutant] = [
     ),
     Mutant(
         "inplace: a leaf that requires grad is written",
-        INPLACE,
+        WRITABLE,
         "        if target._node is None:\n",
         "        if False:\n",
         autograd("inplace"),
     ),
     Mutant(
         "inplace: a view of a leaf is written",
-        INPLACE,
+        WRITABLE,
         "        if base is not None and base._requires_grad and base._node is None:\n",
         "        if False:\n",
         autograd("inplace"),
@@ -57,7 +58,7 @@ MUTANTS: list[Mutant] = [
     ),
     Mutant(
         "inplace: expanded memory is written",
-        INPLACE,
+        WRITABLE,
         "    if expanded or not array.flags.writeable:\n",
         "    if False:\n",
         autograd("inplace"),

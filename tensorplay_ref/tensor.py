@@ -28,6 +28,7 @@ from .methods.reductions import ReductionMethods
 from .methods.shapes import ShapeMethods, sequence
 from .storage import AliasStorage
 from .tensor_base import TensorBase, detached, leaf_of, new_tensor, require_differentiable, wrap
+from .twins import twin_memory
 
 
 class Tensor(
@@ -171,10 +172,11 @@ class Tensor(
         return self.new_full(sequence(size), 0, **options)
 
     # -- copying and showing ---------------------------------------------------------------------
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Self:
         self._refuse_graph("copied deeply")
-        twin = _made(self, self._array.copy(), None, self._requires_grad)
+        twin = new_tensor(type(self), *twin_memory(self._array, self._storage, memo))
         memo[id(self)] = twin
+        twin = twin.requires_grad_() if self._requires_grad else twin
         twin._grad = copy.deepcopy(self._grad, memo)
         return twin
 

@@ -172,6 +172,8 @@ def show(drawn: Axes | Figure, alt: str = "", table: Any = "") -> Picture:
         table: the numbers that it shows: text, or anything whose str is a text.
     """
     found: Any = drawn
+    if not hasattr(found, "savefig") and not hasattr(found, "get_figure"):
+        raise TypeError(f"show: expected axes or a figure, found {type(found).__name__}")
     figure: Figure = found if hasattr(found, "savefig") else figure_of(found)
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is not None:

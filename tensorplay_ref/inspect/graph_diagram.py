@@ -78,6 +78,8 @@ def graph(y: Roots, names: Names | None = None, fold_above: int = 24) -> GraphDi
         fold_above: with more operations than this, pieces that repeat are drawn once with their
             count, and if that is not enough the middle is summed up in one box.
     """
+    if not isinstance(fold_above, int) or fold_above < 1:
+        raise ValueError(f"graph: fold_above must be a whole number from 1, found {fold_above!r}")
     walk = Walk(y, names)
     if len(walk.operations) <= fold_above:
         parts = unfolded(len(walk.operations))

@@ -13,7 +13,7 @@ from .swim_lanes import draw_lanes, draw_order, draw_saved_bytes
 from .tables import text_table
 from .trace_event import HEADERS, TraceEvent
 from .trace_listener import Listener
-from .walk import Names
+from .walk import Names, named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ class Trace:
 
     def __init__(self, names: Names | None = None, all_threads: bool = False) -> None:
         self._listener: Listener | None = None
-        self._asked = (names or {}, all_threads)
+        self._asked = (named("names", names or {}), all_threads)
         self._contexts = ExitStack()
 
     def __enter__(self) -> Trace:

@@ -12,6 +12,7 @@ from ..storage import Storage
 from ..tensor_base import TensorBase
 from .figures import BLACK, DARK, GREY, PALETTE, finish, new_axes
 from .tables import html_table, plural, text_table
+from .walk import named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -147,7 +148,7 @@ def memory_strip(tensors: Mapping[str, TensorBase]) -> MemoryStrip:
     numbers: dict[int, int] = {}
     sizes: list[int] = []
     records = []
-    for name, tensor in tensors.items():
+    for name, tensor in named("tensors", tensors).items():
         storage = tensor._storage
         if id(storage) not in numbers:
             sizes.append(int(storage.buffer.nbytes))

@@ -10,6 +10,7 @@ from ..tensor_base import TensorBase
 from .figures import BLACK, BLUE, GREEN, ORANGE, PALETTE, RED, finish, new_axes, whole_numbers
 from .hook_trace import Trace
 from .tables import text_table
+from .walk import named
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +99,7 @@ def version_lines(trace: Trace, tensors: Mapping[str, TensorBase]) -> VersionLin
             storage of an earlier one adds its name.
     """
     names: dict[int, list[str]] = {}
-    for name, tensor in tensors.items():
+    for name, tensor in named("tensors", tensors).items():
         number = trace.memory_number(tensor)
         if number is not None:
             names.setdefault(number, []).append(name)

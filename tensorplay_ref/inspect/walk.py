@@ -28,10 +28,7 @@ class Walk:
     """
 
     def __init__(self, roots: Roots, names: Names | None = None) -> None:
-        self.names = dict(names or {})
-        for name, tensor in self.names.items():
-            if not isinstance(tensor, TensorBase):
-                raise TypeError(f"names[{name!r}] must be a Tensor, found {type(tensor).__name__}")
+        self.names = dict(named("names", names or {}))
         self.roots = [found for root in _listed(roots) if (found := _origin(root)) is not None]
         self.operations, self.leaves = _reachable(node for node, _ in self.roots)
         self._numbers = {node: n for n, node in enumerate(self.operations, 1)}
@@ -72,9 +69,27 @@ class Walk:
         return {key: given.get(key, f"leaf {n}") for n, key in enumerate(variables, 1)}
 
 
+def named(role: str, tensors: Names) -> Names:
+    """The mapping itself, when it is one from names to tensors. Errors: TypeError otherwise."""
+    if not isinstance(tensors, Mapping):
+        raise TypeError(
+            f'{role} must be a mapping from names to tensors, such as {{"x": x}}, found '
+            f"{type(tensors).__name__}"
+        )
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, TensorBase):
+            raise TypeError(f"{role}[{name!r}] must be a Tensor, found {type(tensor).__name__}")
+    return tensors
+
+
 def _listed(roots: Roots) -> list[Root]:
     if isinstance(roots, (TensorBase, GradientEdge, Node)):
         return [roots]
+    if isinstance(roots, (str, bytes)) or not isinstance(roots, Iterable):
+        raise TypeError(
+            "expected a Tensor (or an edge or a node of a graph), or several of them, found "
+            f"{type(roots).__name__}"
+        )
     listed = list(roots)
     for position, root in enumerate(listed):
         if not isinstance(root, (TensorBase, GradientEdge, Node)):

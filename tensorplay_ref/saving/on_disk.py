@@ -42,6 +42,11 @@ class on_disk(Policy):
     ) -> None:
         super().__init__(min_bytes=min_bytes, **options)
         self._parent = directory
+
+    not_copied = (*Policy.not_copied, "_directory", "_opening")
+
+    def _begin(self) -> None:
+        super()._begin()
         # Held by the files, so that it goes with the last of them.
         self._directory: weakref.ref[PrivateDirectory] | None = None
         self._opening = threading.Lock()

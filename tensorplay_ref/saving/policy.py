@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ..autograd.graph import saved_tensor_hooks
@@ -57,7 +57,7 @@ class Policy(saved_tensor_hooks):
 
     A subclass defines `pack`, which returns the tensor itself to leave it as it is, and `unpack`.
     Like every pair of hooks it can be entered again, nested, shared by threads, and used as a
-    decorator.
+    decorator. It can be copied: the copy has its options and has packed nothing yet.
 
     Args:
         min_bytes: smaller tensors are left as they are.
@@ -69,6 +69,8 @@ class Policy(saved_tensor_hooks):
 
     # Whether `pack` treats the same tensor differently for different operations.
     by_operation = False
+    # What `_begin` sets.
+    not_copied: ClassVar[tuple[str, ...]] = ("_shared", "_lock")
 
     def __init__(
         self, *, min_bytes: int = 0, skip_leaves: bool = True, deduplicate: bool = True
@@ -76,12 +78,24 @@ class Policy(saved_tensor_hooks):
         self.min_bytes = min_bytes
         self.skip_leaves = skip_leaves
         self.deduplicate = deduplicate
+        self._begin()
+
+    def _begin(self) -> None:
+        """Set what belongs to this very object, and to no copy of it."""
         # Keyed by the storage itself, weakly: neither its id nor its address, which a later tensor
         # may get. Then by what tells apart the views of one storage and its states in time.
         self._shared: WeakKeyDictionary[Storage, WeakValueDictionary[Any, Shared]] = (
             WeakKeyDictionary()
         )
         self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The options alone: a copy has packed nothing yet."""
+        return {name: v for name, v in self.__dict__.items() if name not in self.not_copied}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._begin()
 
     def pack(self, tensor: TensorBase) -> Any:
         """What to keep in place of the tensor; the tensor itself to leave it as it is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -95,14 +96,20 @@ def _run(isolated: Isolated, chosen: Mapping[str, Statement]) -> dict[str, Verdi
 
 
 def _with_progress(chosen: Mapping[str, Statement], title: str) -> Iterator[Statement]:
-    """The statements one by one, with a counter on a terminal."""
+    """The statements one by one; on a terminal a line that tells which, and how many are left."""
     shown = sys.stderr.isatty()
     for number, each in enumerate(chosen.values(), start=1):
         if shown:
-            print(f"\r{title} {number}/{len(chosen)} ", end="", file=sys.stderr, flush=True)
+            _overwrite(f"{title}: {number} of {len(chosen)}, {each.name}")
         yield each
     if shown:
-        print(file=sys.stderr)
+        _overwrite("")
+
+
+def _overwrite(line: str) -> None:
+    """Write a line over the one before it, cut to the terminal's width so that it stays one."""
+    width = shutil.get_terminal_size().columns - 1
+    print(f"\r\x1b[K{line[:width]}", end="", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ computed with the package by the caller; here only the words are made.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -49,6 +49,35 @@ def same_object(found: Any, expected: Any, what: str) -> None:
     """`found` is the very object, not an equal one."""
     if found is not expected:
         raise Difference(f"{what} is another object than expected: {shown(found)}")
+
+
+def a_tensor(found: Any, what: str) -> Any:
+    """It is a tensor; gives it back."""
+    if not isinstance(found, TensorBase):
+        raise Difference(f"{what} is {shown(found)}, expected a Tensor")
+    return found
+
+
+def a_sequence(found: Any, what: str) -> Sequence[Any]:
+    """It is a list or a tuple; gives it back. Nothing else is sure to have an end."""
+    if not isinstance(found, (list, tuple)):
+        raise Difference(f"{what} is {shown(found)}, expected a list or a tuple")
+    return found
+
+
+def a_pair(found: Any, made_by: str) -> tuple[Any, Any]:
+    """It is a pair of hooks; gives it back."""
+    if not isinstance(found, (list, tuple)) or len(found) != 2:
+        raise Difference(f"{made_by} returned {shown(found)}, expected a pair (pack, unpack)")
+    pack, unpack = found
+    return pack, unpack
+
+
+def a_mapping(found: Any, what: str) -> Mapping[Any, Any]:
+    """It is a dict; gives it back."""
+    if not isinstance(found, Mapping):
+        raise Difference(f"{what} is {shown(found)}, expected a dict")
+    return found
 
 
 def same_values(found: Any, expected: Any, what: str, tolerance: float | None = None) -> None:

@@ -12,7 +12,7 @@ import tensorplay_ref as tp
 from ...autograd import gradgradcheck
 from ...autograd.graph import saved_tensor_hooks
 from ...inspect.kept import kept_by
-from ..compare import Difference, same_values
+from ..compare import Difference, a_tensor, same_values
 
 
 def leaf(seed: int, *shape: int) -> Any:
@@ -77,8 +77,13 @@ def same_function(
 
 
 def second_derivatives(name: str, apply: Callable[..., Any], *inputs: Any) -> None:
-    if not gradgradcheck(apply, inputs, raise_exception=False):
-        raise Difference(
-            f"the second derivative of {name} is wrong: backward must compute with what "
-            "ctx.saved_tensors gave, in tensor operations"
-        )
+    """Backward can be differentiated again; every input must require a gradient."""
+    result = a_tensor(apply(*inputs), f"the result of {name}")
+    if gradgradcheck(apply, inputs, raise_exception=False):
+        return
+    saved = [tensor for tensor in result.grad_fn.saved_tensors if tensor is not None]
+    if all(tensor.requires_grad for tensor in saved):
+        why = "backward must compute with what ctx.saved_tensors gave, in tensor operations"
+    else:
+        why = "save the tensor itself, not a detached copy, which has no history"
+    raise Difference(f"the second derivative of {name} is wrong: {why}")

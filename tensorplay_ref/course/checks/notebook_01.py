@@ -10,7 +10,7 @@ import numpy as np
 import tensorplay_ref as tp
 
 from ..check import Exercise, Step
-from ..compare import Difference, same, same_values, shown, unchanged
+from ..compare import Difference, a_sequence, same, same_values, shown, unchanged
 
 views = Step(
     "01.views",
@@ -35,8 +35,10 @@ def _views(make: tuple[Any, ...], rows: int, columns: int) -> Iterator[tuple[str
 def _strides(*make: Any) -> None:
     """shapes, strides and offsets"""
     for name, mine, theirs in (*_views(make, 2, 3), *_views(make, 4, 2)):
-        same(tuple(mine.shape), theirs.shape, f"the shape of {name}")
-        same(tuple(mine.strides), theirs.stride(), f"the strides of {name}")
+        shape = a_sequence(mine.shape, f"the shape of {name}")
+        same(tuple(shape), theirs.shape, f"the shape of {name}")
+        strides = a_sequence(mine.strides, f"the strides of {name}")
+        same(tuple(strides), theirs.stride(), f"the strides of {name}")
         same(mine.offset, theirs.storage_offset(), f"the offset of {name}")
 
 

@@ -11,7 +11,15 @@ import tensorplay_ref as tp
 
 from ...autograd.graph import saved_tensor_hooks
 from ..check import Exercise, Step
-from ..compare import Difference, freed, reference_counting, same, same_count, same_values
+from ..compare import (
+    Difference,
+    a_sequence,
+    freed,
+    reference_counting,
+    same,
+    same_count,
+    same_values,
+)
 from .functions import (
     leaf,
     nothing_hidden,
@@ -84,7 +92,9 @@ def _array_bytes(add: Any, mul: Any) -> None:
     for operation, theirs in ((add, x + y), (mul, x * y)):
         node: Any = theirs.grad_fn
         expected = sum(tensor.nbytes for tensor in node.read())
-        found = sum(tensor.nbytes for tensor in operation.apply(a, b)[1].saved_tensors)
+        saved = operation.apply(a, b)[1].saved_tensors
+        saved = a_sequence(saved, f"ctx.saved_tensors of {operation.__name__}")
+        found = sum(tensor.nbytes for tensor in saved)
         same(found, expected, f"the number of bytes that {operation.__name__} saves")
 
 

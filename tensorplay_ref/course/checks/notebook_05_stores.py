@@ -13,6 +13,7 @@ from ...autograd.observer import watching
 from ..check import Exercise
 from ..compare import (
     Difference,
+    a_pair,
     alive,
     freed,
     reference_counting,
@@ -20,7 +21,6 @@ from ..compare import (
     same_gradient,
     same_trace,
     same_values,
-    shown,
     unchanged,
 )
 from .programs import constant, gradient_of, network, product, selection, variable
@@ -36,6 +36,11 @@ log = Exercise(
 )
 
 
+def hooks_of(logging_hooks: Any, log: list[Any]) -> tuple[Any, Any]:
+    """The reader's pack and unpack, which write into `log`."""
+    return a_pair(logging_hooks(log), "logging_hooks(log)")
+
+
 def same_log(logging_hooks: Any, program: Callable[[Any], None], what: str) -> None:
     """The reader's log has the calls that the package itself reports."""
     events: list[tuple[str, tuple[int, ...], int]] = []
@@ -48,9 +53,7 @@ def same_log(logging_hooks: Any, program: Callable[[Any], None], what: str) -> N
                 events.append((kind, tensor.shape, tensor.nbytes))
 
     log: list[Any] = []
-    hooks = logging_hooks(log)
-    if not isinstance(hooks, (tuple, list)) or len(hooks) != 2:
-        raise Difference(f"logging_hooks(log) returned {shown(hooks)}, expected pack and unpack")
+    hooks = hooks_of(logging_hooks, log)
     with watching(watch):
         with saved_tensor_hooks(*hooks):
             program(variable(0.5, -1.0, 2.0, 0.25, 1.5, -0.75))
@@ -103,8 +106,7 @@ def logs_nothing_when_nothing_is_saved(logging_hooks: Any) -> None:
 def changes_no_gradient(logging_hooks: Any) -> None:
     """gradients with and without the log"""
     for program in (product, network, selection):
-        log: list[Any] = []
-        found = gradient_of(program, logging_hooks(log))
+        found = gradient_of(program, hooks_of(logging_hooks, []))
         same_gradient(found, gradient_of(program), "x")
 
 
@@ -112,7 +114,7 @@ def changes_no_gradient(logging_hooks: Any) -> None:
 def keeps_no_tensor_alive(logging_hooks: Any) -> None:
     """a graph that is dropped while the log is kept"""
     log: list[Any] = []
-    pair = logging_hooks(log)
+    pair = hooks_of(logging_hooks, log)
     with reference_counting():
         hidden = variable(1.0, 2.0) * 1.0
         with saved_tensor_hooks(*pair):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from typing import Any
@@ -12,8 +11,18 @@ import tensorplay_ref as tp
 
 from ...autograd.graph import saved_tensor_hooks
 from ..check import Exercise, Step
-from ..compare import Difference, raises, same, same_gradient, same_object, same_trace, shown
-from .programs import gradient_of, network, product, selection, variable
+from ..compare import (
+    Difference,
+    a_mapping,
+    a_pair,
+    raises,
+    same,
+    same_gradient,
+    same_object,
+    same_trace,
+    shown,
+)
+from .programs import gradient_of, in_new_thread, network, product, selection, variable
 
 # -- eight predictions -------------------------------------------------------------------------
 nestings = Exercise(
@@ -41,9 +50,9 @@ _QUESTIONS = {
 
 def _nesting(name: str) -> None:
     def predicted(programs: Mapping[str, Callable[..., None]], prediction: Any) -> None:
-        if name not in programs or not isinstance(prediction, Mapping):
-            raise Difference(f"there is no program {name!r}, or prediction is not a dict")
-        if name not in prediction:
+        if name not in a_mapping(programs, "programs"):
+            raise Difference(f"there is no program {name!r}")
+        if name not in a_mapping(prediction, "prediction"):
             raise Difference(f"there is no prediction for {name!r}")
         events: list[str] = []
         programs[name](lettered("A", events), lettered("B", events), variable(1.0))
@@ -101,18 +110,11 @@ def noting(name: str, events: list[str], pack: Any = None, unpack: Any = None) -
     return noted_pack, noted_unpack
 
 
-def pair_of(made: Any) -> Hooks:
-    if not isinstance(made, (tuple, list)) or len(made) != 2:
-        raise Difference(f"compose returned {shown(made)}, expected a pair (pack, unpack)")
-    pack, unpack = made
-    return pack, unpack
-
-
 @compose.case
 def packs_inside_out(compose: Any) -> None:
     """the order of the four calls for one slot"""
     events: list[str] = []
-    pair = pair_of(compose(noting("outer", events), noting("inner", events)))
+    pair = a_pair(compose(noting("outer", events), noting("inner", events)), "compose")
     saved_tensor_hooks(*pair)(tp.Tensor.exp)(variable(1.0)).backward()
     calls = ["inner packs", "outer packs", "outer unpacks", "inner unpacks"]
     same_trace(events, calls, "one slot under compose(outer, inner)")
@@ -125,7 +127,7 @@ def gives_the_same_gradients(compose: Any) -> None:
     adding = (lambda t: t + 3, lambda p: p - 3)
     for outer, inner in ((doubling, adding), (adding, doubling)):
         for program in (product, network, selection):
-            found = gradient_of(program, pair_of(compose(outer, inner)))
+            found = gradient_of(program, a_pair(compose(outer, inner), "compose"))
             same_gradient(found, gradient_of(program), "x")
 
 
@@ -141,7 +143,7 @@ def hands_on_any_object(compose: Any) -> None:
 
     inner = into_store, store.__getitem__
     outer = (lambda key: {"key": key}), (lambda wrapped: wrapped["key"])
-    found = gradient_of(network, pair_of(compose(outer, inner)))
+    found = gradient_of(network, a_pair(compose(outer, inner), "compose"))
     same_gradient(found, gradient_of(network), "x")
 
 
@@ -153,7 +155,7 @@ def three_in_a_row(compose: Any) -> None:
         events: list[str] = []
         a, b, c = (noting(name, events) for name in "abc")
         pair = compose(compose(a, b), c) if left else compose(a, compose(b, c))
-        saved_tensor_hooks(*pair_of(pair))(product)(variable(1.0, 2.0)).backward()
+        saved_tensor_hooks(*a_pair(pair, "compose"))(product)(variable(1.0, 2.0)).backward()
         traces.append(events)
     same_trace(traces[0], traces[1], "compose(compose(a, b), c) beside compose(a, compose(b, c))")
 
@@ -166,7 +168,7 @@ def errors_pass_through(compose: Any) -> None:
     def pack(value: Any) -> Any:
         raise full
 
-    pair = pair_of(compose((pack, pack), noting("inner", [])))
+    pair = a_pair(compose((pack, pack), noting("inner", [])), "compose")
     x = variable(1.0)
     error = raises(OSError, lambda: saved_tensor_hooks(*pair)(tp.Tensor.exp)(x), "in outer's pack")
     same_object(error, full, "the error of outer's pack")
@@ -218,15 +220,22 @@ def a_task_has_its_own(stack_of: Any) -> None:
     """two asyncio tasks that wait with their pairs on"""
     stack = stack_of()
     seen: list[Any] = []
+    errors: list[BaseException] = []
 
     async def work(pair: str) -> None:
-        stack.push(pair)
-        await asyncio.sleep(0)
-        seen.append(stack.top())
-        stack.pop()
+        # An error that leaves a task may be reported by its loop as well, beside the verdict.
+        try:
+            stack.push(pair)
+            await asyncio.sleep(0)
+            seen.append(stack.top())
+            stack.pop()
+        except BaseException as error:
+            errors.append(error)
 
     async def both() -> None:
         await asyncio.gather(work("a"), work("b"))
+        if errors:
+            raise errors[0]
         seen.append(stack.top())
 
     # In a notebook a loop is running already, in this thread.
@@ -268,20 +277,3 @@ def forbidding_refuses_pushes(stack_of: Any) -> None:
         "on forbidding while a pair is on",
         saying=["too late"],
     )
-
-
-def in_new_thread(work: Callable[[], None]) -> None:
-    """Run in a thread and raise here what it raises."""
-    errors: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            work()
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]

@@ -12,7 +12,7 @@ import tensorplay_ref as tp
 from ...inspect import saved
 from ...saving import Policy, bitmask, choose
 from ..check import Exercise
-from ..compare import Difference, same, same_gradient, same_object, shown
+from ..compare import Difference, a_sequence, a_tensor, same, same_gradient, same_object, shown
 from .notebook_08 import numbers
 
 # -- one bit for each element --------------------------------------------------------------------
@@ -124,9 +124,9 @@ Loss = Callable[[], Any]
 
 def run(loss_of: Loss, weights: Sequence[Any]) -> tuple[int, Any]:
     """Bytes beside the parameters, and all gradients in a row in float64."""
-    loss = loss_of()
+    loss = a_tensor(loss_of(), "the loss of the batch")
     report = saved(loss)
-    gradients = tp.autograd.grad(loss, list(weights))
+    gradients = tp.autograd.grad(loss, list(a_sequence(weights, "weights")))
     flat = np.concatenate([gradient.numpy().reshape(-1) for gradient in gradients])
     return report.nbytes - report.leaf_nbytes, flat.astype(np.float64)
 

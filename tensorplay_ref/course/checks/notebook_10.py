@@ -13,6 +13,7 @@ from ...utils.checkpoint import checkpoint as package_checkpoint
 from ..check import Exercise
 from ..compare import (
     Difference,
+    a_tensor,
     freed,
     raises,
     reference_counting,
@@ -53,6 +54,7 @@ random_state = Exercise(
 )
 
 Checkpoint = Callable[..., Any]
+RESULT = "the result"
 
 
 def region(x: Any, w: Any) -> Any:
@@ -63,7 +65,7 @@ def region(x: Any, w: Any) -> Any:
 def gradients(checkpoint: Checkpoint, walks: int = 1) -> tuple[Any, Any, Any]:
     """The result of a region and the gradients after some backward passes."""
     x, w = variable(0.5, -1.0, 2.0), variable(0.25, 1.5, -0.75)
-    y = checkpoint(region, x, w)
+    y = a_tensor(checkpoint(region, x, w), RESULT)
     for _ in range(walks):
         y.sum().backward(retain_graph=True)
     return y, x.grad, w.grad
@@ -74,7 +76,7 @@ def values(checkpoint: Checkpoint) -> None:
     """a region of two leaves"""
     y, for_x, for_w = gradients(checkpoint)
     expected, x, w = gradients(package_checkpoint)
-    same_values(y, expected, "the result")
+    same_values(y, expected, RESULT)
     same_gradient(for_x, x, "the first argument")
     same_gradient(for_w, w, "the second argument")
 
@@ -92,7 +94,7 @@ def runs_once_more(checkpoint: Checkpoint) -> None:
             return region(x, w)
 
         x, w = variable(0.5, -1.0), variable(0.25, 1.5)
-        wrapped(counted, x, w).sum().backward()
+        a_tensor(wrapped(counted, x, w), RESULT).sum().backward()
         return count
 
     same_count("the function was", runs(checkpoint), runs(package_checkpoint), "one backward")
@@ -146,7 +148,8 @@ def second_derivative(checkpoint: Checkpoint) -> None:
 
     def second(wrapped: Checkpoint) -> Any:
         x = variable(0.5, -1.0)
-        (first,) = tp.autograd.grad(wrapped(lambda t: t.exp() * t, x).sum(), x, create_graph=True)
+        y = a_tensor(wrapped(lambda t: t.exp() * t, x), RESULT)
+        (first,) = tp.autograd.grad(y.sum(), x, create_graph=True)
         return tp.autograd.grad(first.sum(), x)[0]
 
     same_values(second(checkpoint), second(package_checkpoint), "the second derivative")

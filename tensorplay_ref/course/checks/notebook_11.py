@@ -9,7 +9,7 @@ from ...accelerator import Event
 from ...inspect.memory_series import MEMORY_KINDS, over_events, owners_at
 from .. import timelines
 from ..check import Exercise
-from ..compare import Difference, same, same_trace
+from ..compare import Difference, a_mapping, a_sequence, same, same_trace
 
 DEVICE = "cuda:0"
 
@@ -70,7 +70,8 @@ def held(events: list[Event], number: int) -> dict[tuple[str, str], int]:
 def live_of(name: str) -> Callable[[Callable[[list[Event]], Any]], None]:
     def case(live: Callable[[list[Event]], Any]) -> None:
         events = timelines.program(name)
-        found = [dict(row) for row in live(list(events))]
+        rows_found = a_sequence(live(list(events)), "what live(events) returned")
+        found = [dict(a_mapping(row, "a row of live(events)")) for row in rows_found]
         expected = rows(events)
         changing = [event for event in events if event.kind in MEMORY_KINDS]
         for number, (mine, right) in enumerate(zip(found, expected, strict=False), 1):
@@ -91,7 +92,8 @@ def dictionary_of(
 ) -> Callable[[Callable[[list[Event]], Any]], None]:
     def case(function: Callable[[list[Event]], Any]) -> None:
         events = timelines.program(name)
-        found, expected = dict(function(list(events))), expected_of(events)
+        found = dict(a_mapping(function(list(events)), "what the function returned"))
+        expected = expected_of(events)
         for key in sorted(expected.keys() | found.keys(), key=str):
             mine, right = found.get(key, 0), expected.get(key, 0)
             if mine != right:
@@ -122,6 +124,7 @@ for name in timelines.PROGRAMS:
 def each_letter(prediction: Mapping[str, str]) -> None:
     """the six names"""
     answers = timelines.answers()
+    a_mapping(prediction, "prediction")
     same_trace(sorted(prediction), sorted(answers), "the letters of the prediction")
     for letter, name in prediction.items():
         if name not in timelines.WAYS:

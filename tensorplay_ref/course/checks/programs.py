@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -62,3 +63,20 @@ def gradient_of(program: Callable[[Any], Any], hooks: Any = None) -> Any:
     result = program(x) if hooks is None else saved_tensor_hooks(*hooks)(program)(x)
     result.backward()
     return x.grad
+
+
+def in_new_thread(work: Callable[[], None]) -> None:
+    """Run in a thread and raise here what it raises."""
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]

@@ -270,7 +270,7 @@ def fetches_the_tensor_twice(lesson: ModuleType) -> tuple[Any, ...]:
     return _power(lesson.Power.forward, backward)
 
 
-@wrong("02.visible", says="the second derivative of Power is wrong")
+@wrong("02.visible", says="save the tensor itself, not a detached copy, which has no history")
 def saves_a_detached_tensor(lesson: ModuleType) -> tuple[Any, ...]:
     def forward(ctx: Any, x: Any, exponent: Any) -> Any:
         ctx.save_for_backward(x.detach())

@@ -71,7 +71,7 @@ def keeps_the_tensors_for_later(lesson: Any) -> Any:
     return (logging_hooks,)
 
 
-@wrong("05.log", says="logging_hooks(log) returned None, expected pack and unpack")
+@wrong("05.log", says="logging_hooks(log) returned None, expected a pair (pack, unpack)")
 def forgets_to_return_the_pair(lesson: Any) -> Any:
     return (lambda log: None,)
 

@@ -85,7 +85,7 @@ def named(role: str, tensors: Names) -> Names:
 def _listed(roots: Roots) -> list[Root]:
     if isinstance(roots, (TensorBase, GradientEdge, Node)):
         return [roots]
-    if isinstance(roots, (str, bytes)) or not isinstance(roots, Iterable):
+    if not isinstance(roots, Iterable):
         raise TypeError(
             "expected a Tensor (or an edge or a node of a graph), or several of them, found "
             f"{type(roots).__name__}"

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tensorplay_ref.conformance import RECORDED_VERSIONS, TOPICS, Difference, suite
+from tensorplay_ref.course import address
 from tensorplay_ref.course.cover import cover
 from tensorplay_ref.course.grade import Limits
 from tensorplay_ref.course.grade_page import VERDICTS
@@ -93,6 +94,33 @@ def test_the_guide_and_the_readme_grade_alike() -> None:
     assert set(re.findall(r"^\| `([a-z ]+?)(?: \d/\d)?` \|", GUIDE, re.M)) == set(VERDICTS)
 
 
+COURSE_COMMANDS = re.findall(r"^python (-m tensorplay_ref\.course \w+)(.*)$", GUIDE, re.M)
+
+
+@pytest.mark.parametrize(("command", "rest"), COURSE_COMMANDS)
+def test_the_commands_of_the_guide_exist(command: str, rest: str) -> None:
+    run = subprocess.run(
+        [sys.executable, *command.split(), "--help"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert run.returncode == 0, run.stderr
+    for option in re.findall(r"--\w+", rest):
+        assert option in run.stdout
+    for notebook in re.findall(r"\S+\.ipynb", rest):
+        assert (ROOT / notebook).is_file()
+
+
+def test_the_guide_names_the_options_that_slides_have() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "tensorplay_ref.course", "slides", "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    offered = set(re.findall(r"--\w+", run.stdout)) - {"--help", "--to"}
+    assert offered == {"--reveal", "--require", "--mathjax"}
+    assert all(f"`{option}`" in GUIDE for option in offered)
+
+
 @pytest.mark.parametrize("page", ["README.md", "notebooks/for_teachers.md"])
 def test_every_link_leads_somewhere(page: str) -> None:
     path = ROOT / page
@@ -119,6 +147,13 @@ def test_the_code_prints_what_stands_below_it() -> None:
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == shown
+
+
+def test_the_badges_are_those_of_the_address_in_pyproject() -> None:
+    assert part(README, "badges") == address.badges(), AGAIN
+    # What is made from the address stands in two parts; nothing else names it.
+    rest = with_part(with_part(README, "badges", ""), "course", "")
+    assert address.repository().split("/")[-2] not in rest
 
 
 AGAIN = "run: python -m tensorplay_ref.course readme"

@@ -162,6 +162,10 @@ class Pow(Operation):
                     return np.square(x)
                 if y == 3:
                     return np.square(x) * x
+                if y == 0.5:
+                    return np.sqrt(x)
+                if y == -0.5:
+                    return np.reciprocal(np.sqrt(x))
                 if y == 1:
                     return x.copy(order="K")
             return np.power(x, y)

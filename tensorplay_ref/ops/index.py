@@ -71,6 +71,9 @@ def _part(tensor: Any, part: Any) -> Any:
             "an index must be an integer, a slice, None, ..., or an integer or boolean tensor; "
             f"found {part._array.dtype} of shape {part._array.shape}"
         )
+    if part._array.dtype == np.uint8:
+        # Masks were bytes before there were booleans, and both frameworks still read them so.
+        return wrap(type(tensor), part._array != 0, part._storage.device, "index")
     if part._array.ndim == 0 and kind != "b":
         return int(part._array)
     return part

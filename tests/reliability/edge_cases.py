@@ -177,8 +177,6 @@ EDGES = {edge.name: edge for edge in edges()}
 
 # What PyTorch 2.13 does instead, and why it is not copied here.
 DIFFERENCES: dict[str, str] = {
-    "power 0.5": "takes the square root, NaN at minus infinity, where IEEE 754's power is infinite",
-    "power -0.5": "takes 1 / square root, NaN at minus infinity, where IEEE 754's power is 0",
     **{
         f"{name}{along}, nan": "compares the elements with NaN and divides by the count, 0"
         for name in ("amax", "amin")

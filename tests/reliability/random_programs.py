@@ -170,6 +170,9 @@ class Run:
         elif name == "inputs":
             self._backward(self._weighted(first), inputs=[self.leaves[0]])
         elif name == "retain":
+            if self.retaining:
+                # Once more on one that retains already, and may have been written since.
+                self.retaining[step.second % len(self.retaining)].retain_grad()
             # A tensor of its own: flatten and its like may or may not return the very tensor.
             self.pool.append(first * 1.0)
             if first.requires_grad:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..api import Api
 from ..expect import equal, raises, same, true
-from ..statement import statement, tensorplay_1_0
+from ..statement import statement, tensorplay_1_0, tensorplay_lacks
 
 TOPIC = "engine and gradients"
 
@@ -164,6 +164,34 @@ def retain_grad_sees_what_the_hooks_made(api: Api) -> None:
     h.register_hook(lambda gradient: gradient * 10.0)
     (h * 3.0).sum().backward()
     equal(api, h.grad, [30.0])
+
+
+@statement(TOPIC, "engine")
+def retain_grad_may_be_called_again(api: Api) -> None:
+    """retain_grad called twice on a result, also after a write in place, keeps one gradient."""
+    x = api.leaf([2.0])
+    h = x * 2.0
+    h.retain_grad()
+    h.retain_grad()
+    h.mul_(5.0)
+    h.retain_grad()
+    (h * 3.0).sum().backward()
+    equal(api, h.grad, [3.0], "the gradient of the result")
+    equal(api, x.grad, [30.0])
+
+
+@tensorplay_lacks("Node._saved_result")
+@statement(TOPIC, "engine")
+def the_last_of_two_handles_retains_the_gradient(api: Api) -> None:
+    """Of two tensors that stand for one result, the one that asked last has its gradient."""
+    with api.hooks(lambda tensor: tensor.detach().clone(), lambda packed: packed):
+        h = api.leaf([1.0]).exp()
+    twin = h.grad_fn._saved_result
+    h.retain_grad()
+    twin.retain_grad()
+    (h * 3.0 + twin * 5.0).sum().backward()
+    true(h.grad is None, "the one that asked first has a gradient")
+    equal(api, twin.grad, [8.0])
 
 
 @tensorplay_1_0("is accepted", shows="nothing was raised")

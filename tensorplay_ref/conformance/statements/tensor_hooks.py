@@ -166,6 +166,7 @@ def retain_grad_sees_what_the_hooks_made(api: Api) -> None:
     equal(api, h.grad, [30.0])
 
 
+@tensorplay_1_0("loses it with the write", shows="expected [3.], found None")
 @statement(TOPIC, "engine")
 def retain_grad_may_be_called_again(api: Api) -> None:
     """retain_grad called twice on a result, also after a write in place, keeps one gradient."""

@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import tensorplay_ref as tp
+from tensorplay_ref import inspect, saving
+from tensorplay_ref.autograd import graph
 from tensorplay_ref.conformance import suite
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -38,6 +41,28 @@ def test_every_notebook_is_a_page(site: Path) -> None:
 def test_the_page_of_the_statements_has_them_all(site: Path) -> None:
     page = (site / "site" / "statements.html").read_text(encoding="utf-8")
     assert [name for name in suite() if name not in page] == []
+
+
+def test_the_pages_of_the_reference_have_the_interface(site: Path) -> None:
+    pages = {page.stem: page.read_text(encoding="utf-8") for page in (site / "site").glob("*.html")}
+    methods = [name for name in dir(tp.Tensor) if not name.startswith("_")]
+    functions = [name for name in tp.functions.__all__ if not hasattr(tp.Tensor, name)]
+    wanted = {
+        "tensors": [
+            *(f"Tensor.{name}" for name in (*methods, "__add__", "__matmul__", "__getitem__")),
+            *(f"functions.{name}" for name in functions),
+            *(f"creation.{name}" for name in tp.creation.__all__),
+            *(f"nn.functional.{name}" for name in tp.nn.functional.__all__),
+        ],
+        "interface": [
+            *(f"autograd.graph.{name}" for name in graph.__all__),
+            *(f"saving.{name}" for name in saving.__all__),
+        ],
+        "inspection": [f"inspect.{name}" for name in inspect.__all__],
+    }
+    for page, names in wanted.items():
+        assert [name for name in names if f'id="tensorplay_ref.{name}"' not in pages[page]] == []
+    assert "functions.exp" not in pages["tensors"]
 
 
 def test_nothing_is_fetched_from_elsewhere(site: Path) -> None:

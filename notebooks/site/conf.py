@@ -35,12 +35,15 @@ nb_mime_priority_overrides = [("html", "text/vnd.mermaid", None)]
 # Docstrings are plain text with backticks, which docutils takes for reStructuredText.
 suppress_warnings = ["docutils", "myst.header", "mystnb.unknown_mime_type", "ref.python"]
 
+# What stands between single backticks in a docstring is code.
+default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_default_options = {"members": True, "show-inheritance": True}
 
 mathjax_path = "mathjax/tex-chtml.js"
 
+Lines = list[str]
 _STATEMENTS = "<!-- the statements -->"
 
 
@@ -68,6 +71,22 @@ def _cell(text: str) -> str:
     return text
 
 
+_properties: dict[str, list[str]] = {}
+
+
+def _keep(app: Sphinx, what: str, name: str, found: object, options: object, lines: Lines) -> None:
+    if what == "property":
+        _properties[name] = list(lines)
+
+
+def _restore(
+    app: Sphinx, what: str, name: str, found: object, options: object, lines: Lines
+) -> None:
+    """Undo what napoleon does to a property: it takes the words before a colon for its type."""
+    if what == "property":
+        lines[:] = _properties.pop(name)
+
+
 def _copy_mathjax(app: Sphinx, error: Exception | None) -> None:
     found = importlib.util.find_spec("mathjax")
     if error is None and found and found.submodule_search_locations:
@@ -80,6 +99,8 @@ def _copy_mathjax(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Connect both to the build."""
+    """Connect them to the build; napoleon reads docstrings at priority 500."""
+    app.connect("autodoc-process-docstring", _keep, priority=400)
+    app.connect("autodoc-process-docstring", _restore, priority=600)
     app.connect("source-read", _statements)
     app.connect("build-finished", _copy_mathjax)

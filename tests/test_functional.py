@@ -372,6 +372,20 @@ def test_attention_with_everything_masked_but_itself_returns_the_values() -> Non
     np.testing.assert_allclose(found.detach(), values.detach())
 
 
+@pytest.mark.parametrize("infinite", [False, True])
+def test_attention_to_nothing_is_zero(infinite: bool) -> None:
+    query, values = _leaf(2, 4), _leaf(3, 2)
+    mask = tp.tensor([[True, False, True], [False, False, False]])
+    if infinite:
+        mask = tp.zeros(2, 3, dtype=tp.float64).masked_fill(~mask, -math.inf)
+    found = functional.scaled_dot_product_attention(query, _leaf(3, 4, seed=1), values, mask)
+    assert found[1].tolist() == [0.0, 0.0]
+    found.sum().backward()
+    assert query.grad is not None and query.grad[1].tolist() == [0.0] * 4
+    assert np.isfinite(query.grad.numpy()).all() and values.grad is not None
+    np.testing.assert_allclose(values.grad.sum(0), [1.0, 1.0])
+
+
 def test_softmax_can_be_asked_for_in_another_dtype() -> None:
     x = tp.tensor([1, 2])
     assert functional.softmax(x, 0, dtype=tp.float64).dtype == tp.float64

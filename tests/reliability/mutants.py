@@ -23,6 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.reliability.planted import (
+    arguments,
     foundations,
     functions,
     operations,
@@ -37,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "tensorplay_ref"
 MUTANTS: list[Mutant] = [
     mutant
-    for room in (foundations, slots, walk, functions, writes, operations, savers)
+    for room in (foundations, slots, walk, functions, writes, operations, savers, arguments)
     for mutant in room.MUTANTS
 ]
 # Programs of the random tests that a mutant has to get through.

@@ -35,6 +35,7 @@ from tensorplay_ref.course.notebook_file import code_cells, read, write_text
 _NUMBER = re.compile(r"""check\(\s*["'](\d\d)\.""")
 _PACKAGE = Path(__file__).resolve().parents[2]
 _LONGEST = 5_000_000
+RESULTS = ("grades.csv", "grades.md")
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,16 @@ def submissions(folder: Path) -> list[Path]:
         path
         for path in sorted(folder.rglob("*.ipynb"))
         if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    ]
+
+
+def without_notebook(folder: Path) -> list[str]:
+    """What lies in the folder and is no submission: empty folders, archives, other files."""
+    found = {path.relative_to(folder).parts[0] for path in submissions(folder)}
+    return [
+        path.name
+        for path in sorted(folder.iterdir())
+        if path.name not in {*found, *RESULTS} and not path.name.startswith(".")
     ]
 
 
@@ -200,11 +211,10 @@ def main(arguments: argparse.Namespace) -> int:
     grades = []
     for path in tqdm(found, unit="submission", disable=None):
         grades += grade(path, arguments.folder, limits)
+    for name in without_notebook(arguments.folder):
+        grades.append(Grade(name, "", "missing", difference="there is no notebook in it"))
     arguments.to.mkdir(parents=True, exist_ok=True)
-    for name, text in (
-        ("grades.csv", grade_page.csv(grades)),
-        ("grades.md", grade_page.page(grades)),
-    ):
+    for name, text in zip(RESULTS, (grade_page.csv(grades), grade_page.page(grades)), strict=True):
         write_text(arguments.to / name, text)
         print(arguments.to / name)
     return 0

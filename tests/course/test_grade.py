@@ -121,6 +121,9 @@ def table(
     (folder / "foreign.ipynb").write_text(
         (folder / "solved" / "05_hooks.ipynb").read_text().replace("check(", "print(")
     )
+    (folder / "sent_nothing").mkdir()
+    (folder / "packed.zip").write_bytes(b"PK")
+    (folder / "grades.md").write_text("those of last week")
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert main(["grade", str(folder), "--to", str(results), *LIMITS]) == 0
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
@@ -144,6 +147,10 @@ def test_each_gets_its_verdicts(name: str, table: dict[tuple[str, str], dict[str
 def test_what_is_no_submission_is_said(table: dict[tuple[str, str], dict[str, str]]) -> None:
     assert table["broken", ""]["verdict"] == "unreadable"
     assert table["foreign", ""]["verdict"] == "missing"
+    for name in ("sent_nothing", "packed.zip"):
+        assert table[name, ""]["verdict"] == "missing"
+        assert table[name, ""]["difference"] == "there is no notebook in it"
+    assert ("grades.md", "") not in table
 
 
 def test_a_stopped_run_keeps_what_was_found(tmp_path: Path) -> None:

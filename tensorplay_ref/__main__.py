@@ -5,11 +5,16 @@ import sys
 import tensorplay_ref
 
 COMMANDS = {
-    "tensorplay_ref.course": "refresh the notebooks, make exercises, grade submissions",
+    "tensorplay_ref.course": "run notebooks, make exercises and slides, grade submissions",
     "tensorplay_ref.conformance": "run the statements here, on PyTorch, TensorPlay, yours",
 }
+_IN_A_CHECKOUT = {
+    "jupyter lab notebooks/00_start_here.ipynb": "the course",
+    "python -m pytest -n 2 --dist loadfile": "all tests, the notebooks included",
+    "python -m tests.benchmarks --quick": "times beside hand-written NumPy",
+}
 _READING = {
-    "notebooks/00_start_here.ipynb": "the course, in a checkout of the repository",
+    "tensorplay_ref/tensor.py": "Tensor, whose methods stand by topic in methods/",
     "tensorplay_ref/autograd/graph.py": "saved_tensor_hooks and save_on_cpu",
     "tensorplay_ref/autograd/saved.py": "one saved slot, the heart of the package",
 }
@@ -18,10 +23,15 @@ _READING = {
 def overview() -> str:
     """The commands and the places to begin with, one a line."""
     commands = {f"python -m {module} --help": says for module, says in COMMANDS.items()}
-    width = max(map(len, [*commands, *_READING]))
+    parts = (
+        ("To run:", commands),
+        ("To run in a checkout of the repository:", _IN_A_CHECKOUT),
+        ("To read:", _READING),
+    )
+    width = max(len(what) for _, part in parts for what in part)
     lines = [f"tensorplay_ref {tensorplay_ref.__version__}: saved-tensor hooks on NumPy", ""]
     lines += ["To use it: import tensorplay_ref as tp", ""]
-    for heading, each in (("To run:", commands), ("To read:", _READING)):
+    for heading, each in parts:
         lines += [heading, *(f"  {what:<{width}}  {says}" for what, says in each.items()), ""]
     return "\n".join(lines[:-1])
 

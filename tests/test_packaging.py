@@ -26,6 +26,12 @@ def test_the_package_says_what_there_is_to_run() -> None:
     for module in COMMANDS:
         assert f"python -m {module} --help" in run.stdout
         assert importlib.util.find_spec(f"{module}.__main__")
+    in_a_checkout = re.findall(
+        r"^  (jupyter .*?|python -m tests.*?|python -m pytest.*?)  ", run.stdout, re.M
+    )
+    assert len(in_a_checkout) == 3
+    assert all(command in README for command in in_a_checkout[:2])
+    assert "python -m tests.benchmarks" in README
     places = re.findall(r"^  (\S+/\S+)  ", run.stdout, re.M)
     assert len(places) == 3
     assert all((ROOT / place).is_file() for place in places)

@@ -79,6 +79,12 @@ ELEMENTWISE: dict[str, Operation] = {
     "minimum": lambda m, a, b, n: m.minimum(a, fitting(a, b)),
     "where": lambda m, a, b, n: m.where(a > 0.1, a, fitting(a, b)),
     "masked_fill": lambda m, a, b, n: a.masked_fill(a > 0.3, 0.25),
+    "round": lambda m, a, b, n: (a * 3.0).round() * a.cos(),
+    "floor": lambda m, a, b, n: (a * 3.0).floor() * a.cos(),
+    "ceil": lambda m, a, b, n: (a * 3.0).ceil() * a.cos(),
+    "trunc": lambda m, a, b, n: (a * 3.0).trunc() * a.cos(),
+    "remainder": lambda m, a, b, n: a % (fitting(a, b) ** 2 + 1.0),
+    "dropout": lambda m, a, b, n: m.nn.functional.dropout(a, 1.0) + a.sin(),
     "cast": lambda m, a, b, n: a.to(m.float32).sin().to(m.float64),
     "clone": lambda m, a, b, n: a.clone(),
     "detach": lambda m, a, b, n: a.detach() * a,
@@ -97,6 +103,12 @@ SHAPES: dict[str, Operation] = {
     "unsqueeze": lambda m, a, b, n: a.unsqueeze(n % (a.ndim + 1)) if a.ndim < 3 else a,
     "expand": lambda m, a, b, n: flat(a).expand(2, -1),
     "flip": lambda m, a, b, n: vector(a).flip(axis(vector(a), n)),
+    "roll": lambda m, a, b, n: vector(a).roll(n, axis(vector(a), n)),
+    "tril": lambda m, a, b, n: square_matrix(a).tril(n - 2),
+    "triu": lambda m, a, b, n: square_matrix(a).triu(n - 2),
+    "diagonal": lambda m, a, b, n: square_matrix(a).diagonal(),
+    "contiguous": lambda m, a, b, n: square_matrix(a).T.contiguous(),
+    "pad": lambda m, a, b, n: m.nn.functional.pad(flat(a), (n % 2, 1)),
     "repeat": lambda m, a, b, n: flat(a, 4).repeat(2),
     "cat": lambda m, a, b, n: m.cat([flat(a), flat(b), flat(a, 2)], dim=-1),
     "stack": lambda m, a, b, n: m.stack([flat(a, 2).sum(), b.mean(), a.sum()]),
@@ -109,6 +121,8 @@ SHAPES: dict[str, Operation] = {
     "last": lambda m, a, b, n: vector(a)[..., -1],
     "integers": lambda m, a, b, n: flat(a)[m.tensor([0, 0, -1])],
     "mask": lambda m, a, b, n: m.cat([a.reshape(-1)[a.reshape(-1) > 0.2], flat(b, 1)]),
+    "index_put": lambda m, a, b, n: flat(a).index_put((m.tensor([0]),), flat(b, 1), n % 2 == 0),
+    "index_add": lambda m, a, b, n: flat(a).index_add(0, m.tensor([0, 0]), flat(b, 1).repeat(2)),
     "index_select": lambda m, a, b, n: flat(a).index_select(0, m.tensor([0, 0])),
     "gather": lambda m, a, b, n: flat(a).gather(0, m.tensor([0, 0, 0])),
     "scatter_add": lambda m, a, b, n: flat(a).scatter_add(
@@ -126,6 +140,8 @@ REDUCTIONS: dict[str, Operation] = {
     "std": lambda m, a, b, n: m.cat([flat(a), flat(a) + 1.0]).std(),
     "max": lambda m, a, b, n: a.max(),
     "min": lambda m, a, b, n: a.min(),
+    "prod with zeros": lambda m, a, b, n: (flat(a).masked_fill(flat(a) > 0.3, 0.0) * 0.5).prod(),
+    "min along": lambda m, a, b, n: vector(a).min(axis(vector(a), n)).values,
     "max along": lambda m, a, b, n: vector(a).max(axis(vector(a), n)).values,
     "amax": lambda m, a, b, n: vector(a).amax(axis(vector(a), n)),
     "amin": lambda m, a, b, n: vector(a).amin(axis(vector(a), n), keepdim=True),
@@ -141,11 +157,15 @@ PRODUCTS: dict[str, Operation] = {
     "mm": lambda m, a, b, n: m.mm(column(a.sin()), column(b).T),
     "mv": lambda m, a, b, n: square_matrix(a) @ flat(a),
     "dot": lambda m, a, b, n: m.dot(flat(a.sin(), 1), flat(b.cos(), 1)),
+    "inner": lambda m, a, b, n: m.inner(square_matrix(a), flat(a).cos()),
     "outer": lambda m, a, b, n: m.outer(flat(a).sin(), flat(b).cos()),
     "bmm": lambda m, a, b, n: m.bmm(column(a.sin())[None], column(b.cos()).T[None]),
     "einsum": lambda m, a, b, n: m.einsum("i,j->ji", flat(a).sin(), flat(b).cos()),
     "linear": lambda m, a, b, n: m.nn.functional.linear(flat(a).sin(), square_matrix(a), flat(a)),
     "mse_loss": lambda m, a, b, n: m.nn.functional.mse_loss(flat(a, 1), flat(b.sin(), 1)),
+    "binary_cross_entropy": lambda m, a, b, n: m.nn.functional.binary_cross_entropy(
+        flat(a, 1).sigmoid(), flat(b, 1).sigmoid()
+    ),
     "cross_entropy": lambda m, a, b, n: m.nn.functional.cross_entropy(
         square_matrix(a)[:1], m.tensor([0])
     ),
@@ -184,5 +204,7 @@ WRITES: dict[str, Operation] = {
     "set row": lambda m, a, b, n: vector(a).__setitem__(
         0, vector(a)[len(vector(a)) - 1].clone() * 2.0
     ),
+    "set integers": lambda m, a, b, n: vector(a).__setitem__(m.tensor([0]), b.mean().sin()),
+    "set mask": lambda m, a, b, n: vector(a).__setitem__(vector(a) > 0.4, b.mean().cos()),
     "set number": lambda m, a, b, n: vector(a).__setitem__(..., 0.5 * n),
 }

@@ -48,7 +48,8 @@ def _notes(tensor: TensorBase) -> list[str]:
     notes = []
     if tensor.device is not CPU:
         notes.append(f"device='{tensor.device}' (simulated)")
-    if tensor.dtype not in DEFAULT_DTYPES:
+    # Without an element to see, only float32 goes without saying.
+    if tensor.dtype not in (DEFAULT_DTYPES if tensor._array.size else DEFAULT_DTYPES[:1]):
         notes.append(f"dtype={tensor.dtype}")
     node = tensor.grad_fn
     if node is not None:
@@ -65,6 +66,9 @@ def _values(array: Array, opening: str) -> str:
         formatter = {"float_kind": _float_format(shown)}
     elif array.dtype.kind == "c":
         formatter = {"complex_kind": _complex_format(shown)}
+    elif array.dtype.kind == "b" and shown.all():
+        # NumPy leaves room for a False that is not there.
+        formatter = {"bool": str}
     return np.array2string(
         array,
         max_line_width=WIDTH,

@@ -454,6 +454,11 @@ SHOWN: list[tuple[Any, str]] = [
 ]
 
 
+def test_an_empty_tensor_tells_its_dtype() -> None:
+    assert repr(tp.zeros(0, dtype=tp.int64)) == "tensor([], dtype=int64)"
+    assert repr(tp.zeros(0, 2, dtype=tp.bool)) == "tensor([], size=(0, 2), dtype=bool)"
+
+
 @pytest.mark.parametrize(("tensor", "text"), SHOWN, ids=[text for _, text in SHOWN])
 def test_a_tensor_prints_its_values_and_what_is_not_the_default(tensor: Any, text: str) -> None:
     assert repr(tensor) == text
@@ -482,6 +487,9 @@ def test_long_notes_go_to_a_line_of_their_own() -> None:
         [[[1.0], [2.0]]],
         list(range(30)),
         [0.5] * 20,
+        [True, False],
+        [[True], [True]],
+        [],
     ],
 )
 def test_values_print_as_in_pytorch(data: Any) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .accelerator import HOST, Accelerator, Allocation, HostLedger, Stream
+from .buffers import LARGE, give_back
 from .device import CPU, Device
 
 Array = NDArray[np.generic]
@@ -54,6 +55,15 @@ class Storage:
     def __repr__(self) -> str:
         kind = "pinned " if self.pinned else ""
         return f"Storage({kind}{self.nbytes()} bytes on {self.device}, version {self.version})"
+
+
+class LargeStorage(Storage):
+    """A large buffer in host memory, which is used again when nobody refers to it any more."""
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        give_back(self)
 
 
 class CountedStorage(Storage):
@@ -144,7 +154,7 @@ class SlotCount:
 
 def host_storage(buffer: Array, device: Device = CPU) -> Storage:
     """A storage in ordinary host memory, which no ledger counts."""
-    storage = Storage()
+    storage = Storage() if buffer.nbytes < LARGE else LargeStorage()
     storage.buffer = buffer
     storage.device = device
     storage.version = 0

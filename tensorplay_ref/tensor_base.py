@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .buffers import LARGE
 from .device import CPU, Device
 from .forking import hold_through_fork
 from .handles import HookTable
-from .storage import Array, Storage, new_storage
+from .storage import Array, LargeStorage, Storage, new_storage
 
 if TYPE_CHECKING:
     from .autograd.node import AccumulateGrad, Node
@@ -214,11 +215,27 @@ def new_tensor(cls: type[T], array: Array, storage: Storage) -> T:
     tensor._array = array
     tensor._storage = storage
     tensor._requires_grad = False
-    tensor._node = None
     tensor._output_nr = 0
-    tensor._view = None
-    tensor._grad = None
-    tensor._leaf = None
+    tensor._node = tensor._view = tensor._grad = tensor._leaf = None
+    return tensor
+
+
+def host_tensor(cls: type[T], array: Array) -> T:
+    """The same over a new array in ordinary host memory: most results are such tensors.
+
+    Written out instead of calling `host_storage` and `new_tensor`, because every operation and
+    every gradient takes this way.
+    """
+    storage = Storage() if array.nbytes < LARGE else LargeStorage()
+    storage.buffer = array
+    storage.device = CPU
+    storage.version = 0
+    tensor = cls()
+    tensor._array = array
+    tensor._storage = storage
+    tensor._requires_grad = False
+    tensor._output_nr = 0
+    tensor._node = tensor._view = tensor._grad = tensor._leaf = None
     return tensor
 
 

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..storage import new_storage
-from ..tensor_base import TensorBase, detached, new_tensor
+from ..tensor_base import TensorBase, detached, follow_base, new_tensor
 from .accumulate import broadcasts_to
+from .grad_mode import grad_enabled
 from .node import Node, connect
-from .saved import save
+from .saved import SavedTensor, hook_stack, save
 
 if TYPE_CHECKING:
     from .function import Function
+
+_FLOAT32 = np.dtype(np.float32)
 
 
 class FunctionContext(Node):
@@ -27,40 +30,37 @@ class FunctionContext(Node):
     __slots__ = (
         "function_class",
         "needs_input_grad",
+        "recording",
         "result_forms",
         "forward_arguments",
+        "tensor_inputs",
         "to_save",
-        "materialize_grads",
-        "dirty_tensors",
-        "non_differentiable",
-        "saved_for_forward",
-        "_recording",
-        "_tensor_inputs",
         "__dict__",
     )
+    # What few Functions set stands here for all the others, and goes into __dict__ when set.
+    materialize_grads: bool = True
+    dirty_tensors: tuple[Any, ...] = ()
+    non_differentiable: tuple[Any, ...] = ()
+    saved_for_forward: tuple[Any, ...] = ()
 
-    def __init__(
-        self,
-        function: type[Function],
-        arguments: tuple[Any, ...],
-        needs_input_grad: tuple[bool, ...],
-        recording: bool,
-    ) -> None:
+    def __init__(self, function: type[Function], arguments: tuple[Any, ...]) -> None:
+        needs, tensors = [], []
+        for value in arguments:
+            is_tensor = isinstance(value, TensorBase)
+            if is_tensor and value._view is not None:
+                follow_base(value)
+            tensors.append(is_tensor)
+            needs.append(is_tensor and value._requires_grad)
         self.function_class = function
-        self.needs_input_grad = needs_input_grad
-        self._recording = recording
-        self._tensor_inputs = tuple([isinstance(value, TensorBase) for value in arguments])
-        self.materialize_grads = True
+        self.needs_input_grad, self.tensor_inputs = tuple(needs), tuple(tensors)
+        self.recording = True in needs and grad_enabled.get()
         # Known while forward runs; dropped afterwards, since they would keep the outputs alive.
-        self.forward_arguments: tuple[Any, ...] = arguments
+        self.forward_arguments = arguments
         self.to_save: tuple[Any, ...] = ()
-        self.dirty_tensors: tuple[Any, ...] = ()
-        self.non_differentiable: tuple[Any, ...] = ()
-        self.saved_for_forward: tuple[Any, ...] = ()
+        connect(self, arguments if self.recording else ())
+        # Set when forward has had one tensor as its result.
+        self.result_shape, self.result_dtype = None, _FLOAT32
         self.result_forms: list[Any] = []
-        connect(self, arguments if recording else ())
-        self.result_shape = None
-        self.result_dtype = np.dtype(np.float32)
 
     def name(self) -> str:
         """The Function's name with "Backward" behind it."""
@@ -79,22 +79,24 @@ class FunctionContext(Node):
                     f"save_for_backward can only save tensors or None, but argument {position} is "
                     f"of type {type(tensor).__name__}; keep other values as attributes of ctx"
                 )
-        self.release()
-        self.saved_slots = ()
+        if self.saved_slots:
+            self.release()
         self.to_save = tensors
-        if not self._recording:
+        if not self.recording:
             return
-        # What forward made may turn out to be an output. Packing an alias of it keeps the cycle
-        # output -> node -> packed -> output from closing. What requires a gradient was there
-        # before, like a parameter that forward reads without having been given it.
-        self.saved_slots = tuple(
-            None
-            if tensor is None
-            else save(
-                tensor if tensor.requires_grad or self.is_input(tensor) else detached(tensor), self
-            )
-            for tensor in tensors
-        )
+        slots: list[SavedTensor | None] = []
+        hooked = hook_stack.get()
+        for tensor in tensors:
+            if tensor is None:
+                slots.append(None)
+                continue
+            if hooked and not self.is_input(tensor) and not tensor.requires_grad:
+                # What forward made may turn out to be an output. Packing an alias of it keeps the
+                # cycle output -> node -> packed -> output from closing. What requires a gradient
+                # was there before, like a parameter that forward reads without being given it.
+                tensor = detached(tensor)
+            slots.append(save(tensor, self))
+        self.saved_slots = tuple(slots)
 
     def save_for_forward(self, *tensors: Any) -> None:
         """Keep tensors as `saved_for_forward`; forward-mode derivatives are not computed here."""
@@ -108,7 +110,7 @@ class FunctionContext(Node):
         """Declare inputs that forward changed in place; each must be returned too."""
         self._only_tensors("mark_dirty", tensors)
         for tensor in tensors:
-            if tensor._view is not None and self._recording:
+            if tensor._view is not None and self.recording:
                 raise RuntimeError(
                     "mark_dirty: a view cannot be changed in place by a Function; pass its base, "
                     "or a clone"
@@ -131,7 +133,11 @@ class FunctionContext(Node):
 
     def is_input(self, tensor: TensorBase) -> bool:
         """Whether `tensor` is one of the inputs, the very object."""
-        return any(tensor is value for value in self.forward_arguments)
+        # A loop: `in` would ask the tensors whether they are equal, element by element.
+        for value in self.forward_arguments:
+            if value is tensor:
+                return True
+        return False
 
     def is_dirty(self, tensor: TensorBase) -> bool:
         """Whether forward declared that it changed `tensor`."""
@@ -150,20 +156,22 @@ class FunctionContext(Node):
                     "output. The inputs that are modified inplace must all be outputs of the "
                     "Function."
                 )
-            if self._recording and tensor._requires_grad and tensor._node is None:
+            if self.recording and tensor._requires_grad and tensor._node is None:
                 raise RuntimeError(
                     "a leaf Variable that requires grad has been used in an in-place operation."
                 )
 
     def note_output(self, tensor: TensorBase, position: int) -> None:
         """Tell the saved slots that `tensor` is result `position` of this very node."""
-        for saved, slot in zip(self.to_save, self.saved_slots, strict=False):
-            if saved is tensor and slot is not None and not self.is_input(tensor):
+        for number, slot in enumerate(self.saved_slots):
+            if self.to_save[number] is tensor:
                 slot.becomes_output(position)
 
     def end_forward(self) -> None:
         """Drop what only forward needs."""
-        self.forward_arguments = self.to_save = self.dirty_tensors = self.non_differentiable = ()
+        self.forward_arguments = self.to_save = ()
+        if self.dirty_tensors or self.non_differentiable:
+            self.dirty_tensors = self.non_differentiable = ()
 
     # -- in backward -----------------------------------------------------------------------------
     @property
@@ -182,27 +190,27 @@ class FunctionContext(Node):
 
     def backward(self, *grads: Any) -> tuple[Any, ...]:
         """Call the Function's backward and check what it returns; see Function."""
-        if self.materialize_grads:
+        if self.materialize_grads and len(grads) > 1:
             grads = tuple(
                 _zeros(grads, result) if grad is None and result is not None else grad
                 for grad, result in zip(grads, self.result_forms, strict=True)
             )
-        function: Any = self.function_class
-        returned = function.gradient_rule()(self, *grads)
+        returned = self.function_class.gradient_rule()(self, *grads)
         gradients = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
         expected = len(self.input_nodes)
-        if len(gradients) < expected or any(g is not None for g in gradients[expected:]):
-            raise RuntimeError(
-                f"function {self.name()} returned an incorrect number of gradients "
-                f"(expected {expected}, got {len(gradients)})"
-            )
-        for position, gradient in enumerate(gradients[:expected]):
-            self._check_gradient(position, gradient)
-        return gradients[:expected]
+        if len(gradients) != expected:
+            if len(gradients) < expected or any(g is not None for g in gradients[expected:]):
+                raise RuntimeError(
+                    f"function {self.name()} returned an incorrect number of gradients "
+                    f"(expected {expected}, got {len(gradients)})"
+                )
+            gradients = gradients[:expected]
+        for position, gradient in enumerate(gradients):
+            if gradient is not None:
+                self._check_gradient(position, gradient)
+        return gradients
 
     def _check_gradient(self, position: int, gradient: Any) -> None:
-        if gradient is None:
-            return
         if not isinstance(gradient, TensorBase):
             raise RuntimeError(
                 f"function {self.name()}: expected Tensor or None as gradient {position} "
@@ -210,7 +218,7 @@ class FunctionContext(Node):
             )
         below = self.input_nodes[position]
         if below is None:
-            if not self._tensor_inputs[position]:
+            if not self.tensor_inputs[position]:
                 raise RuntimeError(
                     f"function {self.name()} returned a gradient different than None at position "
                     f"{position + 1}, but the corresponding forward input was not a Tensor"
@@ -220,7 +228,7 @@ class FunctionContext(Node):
         if shape is None:
             number = 0 if self.input_numbers is None else self.input_numbers[position]
             shape = below.result_forms[number][0]  # type: ignore[attr-defined]
-        if not broadcasts_to(shape, gradient.shape):
+        if gradient._array.shape != shape and not broadcasts_to(shape, gradient.shape):
             raise RuntimeError(
                 f"Function {self.name()} returned an invalid gradient at index {position} - got "
                 f"{list(gradient.shape)} but expected shape compatible with {list(shape)}"

@@ -71,25 +71,31 @@ def run(
                 grad = pending.pop(node, None)
                 if grad is None:
                     continue
-                leaf = node.variable._leaf if type(node) is AccumulateGrad else None
-                hooked = leaf is not None and len(leaf.hooks) > 0
-                if hooked or node.node_extras is not None:
+                if type(node) is AccumulateGrad:
+                    own = node in owned
+                    leaf = node.variable._leaf
+                    if leaf is not None and leaf.hooks or node.node_extras is not None:
+                        own = False  # a hook may have kept what it was shown
+                        grad = run_tensor_hooks(node, grad, retained, create_graph)
+                    if wanted:
+                        _find(node, grad, wanted, found)
+                    if not accumulate:
+                        continue
+                    if node.node_extras is not None:
+                        put_with_hooks(node, grad, create_graph)
+                    elif leaf is not None and leaf.post_hooks:
+                        put(node, grad, own, create_graph)
+                    else:
+                        arrived.append((node, grad, own))
+                    continue
+                extras = node.node_extras
+                if extras is not None:
                     grad = run_tensor_hooks(node, grad, retained, create_graph)
                 if wanted:
                     _find(node, grad, wanted, found)
-                if type(node) is AccumulateGrad:
-                    if accumulate:
-                        own = node in owned and not hooked
-                        if node.node_extras is not None:
-                            put_with_hooks(node, grad, create_graph)
-                        elif leaf and leaf.post_hooks:
-                            put(node, grad, own, create_graph)
-                        else:
-                            arrived.append((node, grad, own))
-                    continue
                 if running is not None and node not in running:
                     continue
-                if node.node_extras is not None and node.node_extras.prehooks:
+                if extras is not None and extras.prehooks:
                     grad = run_prehooks(node, grad)
                     if grad is None:
                         # A prehook has answered (None,): nothing goes on from here.

@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..tensor_base import TensorBase, ViewOf, detached, follow_base, keep_retaining
+from ..tensor_base import TensorBase, ViewOf, detached, keep_retaining
 from .context import FunctionContext
 from .grad_mode import grad_enabled
 from .node import Node, connect
@@ -74,17 +74,7 @@ class Function:
         Errors: what forward raises, as it is; RuntimeError when a tensor marked dirty is a leaf
         that requires grad, or is not returned.
         """
-        inputs = flat(args)
-        needs = []
-        for value in inputs:
-            if isinstance(value, TensorBase):
-                if value._view is not None:
-                    follow_base(value)
-                needs.append(value._requires_grad)
-            else:
-                needs.append(False)
-        recording = True in needs and grad_enabled.get()
-        ctx = FunctionContext(cls, tuple(inputs), tuple(needs), recording)
+        ctx = FunctionContext(cls, flat(args))
         before = grad_enabled.get()
         grad_enabled.set(False)
         try:
@@ -97,25 +87,32 @@ class Function:
             grad_enabled.set(before)
         single = not isinstance(output, (tuple, list))
         outputs = [output] if single else list(output)
-        if recording:
+        ctx.check_dirty(outputs)
+        if ctx.recording:
             _attach(ctx, outputs)
-        else:
-            ctx.check_dirty(outputs)
         ctx.end_forward()
         if single:
             return outputs[0]
         return type(output)(outputs) if type(output) in (tuple, list) else tuple(outputs)
 
 
-def flat(args: Sequence[Any]) -> list[Any]:
+def flat(args: Sequence[Any]) -> tuple[Any, ...]:
     """The inputs one by one: a container that holds a tensor counts as its elements."""
+    for arg in args:
+        if type(arg) in _CONTAINERS and _holds_tensor(arg):
+            break
+    else:
+        return tuple(args)
     inputs: list[Any] = []
     for arg in args:
-        if type(arg) in (list, tuple, dict) and _holds_tensor(arg):
+        if type(arg) in _CONTAINERS and _holds_tensor(arg):
             inputs.extend(flat(list(arg.values()) if isinstance(arg, dict) else arg))
         else:
             inputs.append(arg)
-    return inputs
+    return tuple(inputs)
+
+
+_CONTAINERS = (list, tuple, dict)
 
 
 def _holds_tensor(value: Any) -> bool:
@@ -135,30 +132,34 @@ def with_defaults(forward: Callable[..., Any], args: tuple[Any, ...]) -> tuple[A
 
 def _attach(ctx: FunctionContext, outputs: list[Any]) -> None:
     """Make ctx the history of the outputs, in place of each that is a tensor."""
-    ctx.check_dirty(outputs)
-    results: list[Any] = []
+    forms: list[Any] = []
     for position, output in enumerate(outputs):
         if not isinstance(output, TensorBase):
-            results.append(None)
+            forms.append(None)
             continue
-        results.append((output.shape, output.dtype, output.device))
-        if ctx.is_non_differentiable(output) or output.dtype.kind not in "fc":
-            if ctx.is_input(output):
+        array = output._array
+        forms.append((array.shape, array.dtype, output._storage.device))
+        given = ctx.is_input(output)
+        if array.dtype.kind not in "fc" or ctx.is_non_differentiable(output):
+            if given:
                 outputs[position] = detached(output)
             continue
-        dirty = ctx.is_dirty(output)
         result = output
-        if not dirty and (output._requires_grad or ctx.is_input(output)):
+        if (given or output._requires_grad) and not ctx.is_dirty(output):
             # The user's own tensor came back: it keeps its history, the result gets another name.
             result = outputs[position] = detached(output)
         if result._view is not None:
             # A view of an input: its history is this operation's, and it may not be written.
             result._view = ViewOf(result._view.base, (), None, True)
-        ctx.note_output(output, position)
+        if not given:
+            ctx.note_output(output, position)
         former, number = result._node, result._output_nr
         result._node, result._output_nr, result._requires_grad = ctx, position, True
-        keep_retaining(result, former, number)
-    ctx.result_forms = results
+        if former is not None:
+            keep_retaining(result, former, number)
+    ctx.result_forms = forms
+    if len(forms) == 1 and forms[0] is not None:
+        ctx.result_shape, ctx.result_dtype, _ = forms[0]
     if watchers:
         notify("record", ctx, result=outputs[0], inputs=ctx.forward_arguments)
 

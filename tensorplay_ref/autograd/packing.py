@@ -6,14 +6,15 @@ may shrink to a bit mask where relu's own backward reads it, and not where a mat
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .node import Node
 
-# Set by SavedTensor around the call of a pack hook, and by nobody else.
-packing_node: ContextVar[Node | None] = ContextVar("packing_node", default=None)
+# For each thread, by its identifier, the node that is saving: a pack hook never waits, so no other
+# task of the thread comes between. Set by SavedTensor around the call of a hook, by nobody else.
+saving_node: dict[int, Node | None] = {}
 
 
 def operation_name(node: Node | None) -> str:
@@ -21,9 +22,14 @@ def operation_name(node: Node | None) -> str:
     return "" if node is None else node.name().removesuffix("Backward")
 
 
+def packing_node() -> Node | None:
+    """Inside a pack hook: the node that saves the tensor; None elsewhere."""
+    return saving_node.get(get_ident())
+
+
 def packing_operation() -> str:
     """Inside a pack hook: the name of the operation that saves the tensor; "" elsewhere.
 
     The name is the operation's class, such as "Matmul", or that of a custom Function.
     """
-    return operation_name(packing_node.get())
+    return operation_name(packing_node())

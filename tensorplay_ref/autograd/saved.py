@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref as weak_reference
 
-from ..storage import CountedStorage, SlotCount, Storage, new_storage
+from ..storage import Array, CountedStorage, SlotCount, Storage, new_storage
 from ..tensor_base import TensorBase, detached, leaf_of, new_tensor
 from .grad_mode import grad_enabled
 from .observer import notify, watchers
-from .packing import packing_node
+from .packing import saving_node
 
 if TYPE_CHECKING:
     from .node import Node
@@ -50,23 +51,22 @@ def save(tensor: TensorBase, owner: Node | None, is_output: bool = False) -> Sav
     # Attributes are set here, not by an __init__: slots are made for every recorded operation.
     slot = SavedTensor()
     storage = tensor._storage
-    slot._unpack_hook = None
     slot._version = storage.version
     slot._output_nr = tensor._output_nr
-    # Keeping a weak reference, an array and a storage instead of the tensor itself breaks two
-    # cycles: result -> node -> saved result, and a tensor written in place by its own user.
-    slot._original = weak_reference(tensor)
     slot._is_output = is_output
-    slot._leaf = None
+    slot._unpack_hook = slot._node = slot._leaf = slot._original = None
     if is_output:
         # The node hands itself in at each read, so the slot of a result refers to no node.
         slot._requires_grad = True
-        slot._node = None
     else:
         slot._requires_grad = requires_grad = tensor._requires_grad
         slot._node = node = tensor._node
         if requires_grad and node is None:
             slot._leaf = tensor
+        else:
+            # A weak reference, an array and a storage instead of the tensor itself: a tensor that
+            # is written in place by its own user would otherwise keep itself alive.
+            slot._original = weak_reference(tensor)
     if watchers:
         notify("save", owner, slot=slot, tensor=tensor, is_output=is_output)
     stack = hook_stack.get()
@@ -114,31 +114,38 @@ class SavedTensor:
     _node: Node | None
     _leaf: TensorBase | None
     _output_nr: int
-    _original: Callable[[], TensorBase | None] | None  # None once released
+    _original: Callable[[], TensorBase | None] | None  # the saved tensor, if it is still there
     _counted: SlotCount | None  # set on the accelerator only
 
     # -- packing ---------------------------------------------------------------------------------
     def _pack(self, tensor: TensorBase, pair: HookPair, owner: Node | None) -> None:
+        # An alias of a result: packing the result itself would close a cycle through its node.
         argument = detached(tensor) if self._is_output else tensor
         storage = tensor._storage
         before = storage.version
         recording = grad_enabled.get()
-        grad_enabled.set(False)
-        packing_before = packing_node.set(owner)
+        if recording:
+            grad_enabled.set(False)
+        thread = get_ident()
+        outer = saving_node.get(thread)
+        saving_node[thread] = owner
         try:
             packed = pair.pack(argument)
         finally:
-            packing_node.reset(packing_before)
-            grad_enabled.set(recording)
+            saving_node[thread] = outer
+            # Also when it was off before: what a hook does to the grad mode ends with the hook.
+            if grad_enabled.get() is not recording:
+                grad_enabled.set(recording)
         if storage.version != before:
             raise RuntimeError(
                 "a saved tensor pack hook has modified its input in place (a "
                 f"{tensor.dtype} tensor of shape {tensor.shape} went from version {before} to "
                 f"{storage.version}); pack must return a new object, for example tensor.clone()"
             )
-        self._value, self._storage, self._counted = packed, None, None
+        self._value, self._storage = packed, None
         self._unpack_hook = pair.unpack
-        self._form = (tensor.shape, tensor.dtype, tensor.device)
+        array = tensor._array
+        self._form = (array.shape, array.dtype, storage.device)
         if watchers:
             notify("pack", owner, slot=self, tensor=tensor, packed=packed, pair=pair)
 
@@ -153,7 +160,7 @@ class SavedTensor:
         for name, hook in (("pack_hook", pack_hook), ("unpack_hook", unpack_hook)):
             if not callable(hook):
                 raise TypeError(f"{name} must be callable, found {type(hook).__name__}")
-        if self._original is None:
+        if self.freed:
             raise RuntimeError(
                 "calling register_hooks on a saved tensor after it has been freed; "
                 "specify retain_graph=True to keep saved tensors after backward"
@@ -166,6 +173,7 @@ class SavedTensor:
         alias = new_tensor(self._form, self._value, self._storage)
         # An alias like the result's: the hook of one slot has no business with the history.
         self._pack(alias, HookPair(pack_hook, unpack_hook), None)
+        self._counted = None
 
     # -- reading ---------------------------------------------------------------------------------
     def unpack(self, owner: Node | None = None) -> TensorBase:
@@ -177,13 +185,20 @@ class SavedTensor:
         when the hook returned another shape, device or kind of dtype; TypeError when it returned
         something that is no tensor.
         """
-        if self._original is None:
-            raise RuntimeError(SECOND_TIME.format(name="a node" if owner is None else owner.name()))
         node = owner if self._is_output else self._node
-        if self._unpack_hook is None:
-            if self._storage.version != self._version:
+        storage = self._storage
+        if storage is None:
+            value = self._unpack_with_hook(owner)
+            if self._requires_grad or value._requires_grad:
+                # The hook's own arithmetic is no part of the graph: keep its values, drop its
+                # history.
+                value = detached(value)
+        else:
+            if storage.version != self._version:
                 self._check_version(owner)
-            original = self._original()
+            original = self._leaf
+            if original is None and self._original is not None:
+                original = self._original()
             if (
                 original is not None
                 # Else the values are a copy (see copy_if_shared), or .data was assigned since.
@@ -192,9 +207,7 @@ class SavedTensor:
                 and original._requires_grad == self._requires_grad
             ):
                 return original
-            value: TensorBase = new_tensor(self._form, self._value, self._storage)
-        else:
-            value = self._unpack_with_hook(owner)
+            value = new_tensor(self._form, self._value, storage)
         if self._requires_grad:
             value._requires_grad = True
             value._node = node
@@ -203,44 +216,56 @@ class SavedTensor:
                 leaf_of(value).stands_for = self._leaf
         return value
 
+    def array(self, owner: Node) -> Array:
+        """The values alone, for a formula on arrays; unpacked and checked as by `unpack`."""
+        storage = self._storage
+        if storage is None:
+            return self._unpack_with_hook(owner)._array
+        if storage.version != self._version:
+            self._check_version(owner)
+        value: Array = self._value
+        return value
+
     def _unpack_with_hook(self, owner: Node | None) -> TensorBase:
-        assert self._unpack_hook is not None
-        shape, dtype, device = self._form
+        """What the unpack hook returns, checked, and in the dtype that was saved."""
+        hook = self._unpack_hook
+        if hook is None:
+            raise RuntimeError(SECOND_TIME.format(name="a node" if owner is None else owner.name()))
         recording = grad_enabled.get()
         try:
-            value = self._unpack_hook(self._value)
+            value = hook(self._value)
         finally:
             # What a hook does to the grad mode must not reach the rest of the walk.
-            grad_enabled.set(recording)
+            if grad_enabled.get() is not recording:
+                grad_enabled.set(recording)
         if watchers:
             notify("unpack", owner, slot=self, packed=self._value, value=value)
+        shape, dtype, device = self._form
         if not isinstance(value, TensorBase):
             raise TypeError(
                 "the output of a saved tensor unpack_hook is expected to be a Tensor "
                 f"of shape {shape}, found {type(value).__name__}"
             )
-        if value.shape != shape:
+        array = value._array
+        if array.shape != shape:
             raise RuntimeError(
                 f"unpack_hook returned a tensor of shape {value.shape} for one saved with shape "
                 f"{shape}; it must return the values that were packed"
             )
-        if value.device is not device:
+        if value._storage.device is not device:
             raise RuntimeError(
                 f"unpack_hook returned a tensor on {value.device} for one saved on {device}; "
                 "move it back with .to(device)"
             )
-        if value.dtype != dtype:
-            if value.dtype.kind != dtype.kind or dtype.kind not in "fc":
-                raise RuntimeError(
-                    f"unpack_hook returned dtype {value.dtype} for a tensor saved as {dtype}; "
-                    "only a change between floating dtypes is undone"
-                )
-            array = value._array.astype(dtype)
-            return new_tensor(type(value), array, new_storage(array, device, "unpack"))
-        if self._requires_grad or value._requires_grad:
-            # The hook's own arithmetic is no part of the graph: keep its values, drop its history.
-            return detached(value)
-        return value
+        if array.dtype is dtype or array.dtype == dtype:
+            return value
+        if array.dtype.kind != dtype.kind or dtype.kind not in "fc":
+            raise RuntimeError(
+                f"unpack_hook returned dtype {value.dtype} for a tensor saved as {dtype}; "
+                "only a change between floating dtypes is undone"
+            )
+        array = array.astype(dtype)
+        return new_tensor(type(value), array, new_storage(array, device, "unpack"))
 
     def _check_version(self, owner: Node | None) -> None:
         found = self._storage.version
@@ -261,7 +286,7 @@ class SavedTensor:
     @property
     def data(self) -> Any:
         """What is kept: the packed object, or a detached alias of the tensor when no hook ran."""
-        if self._original is None:
+        if self.freed:
             raise RuntimeError(SECOND_TIME.format(name="a node"))
         if self._unpack_hook is not None:
             return self._value
@@ -272,10 +297,15 @@ class SavedTensor:
         """The unpack function that travels with the slot; None when no hook packed it."""
         return self._unpack_hook
 
+    @property
+    def freed(self) -> bool:
+        """Whether what was kept has been released."""
+        return self._storage is None and self._unpack_hook is None
+
     # -- the end ---------------------------------------------------------------------------------
     def release(self, owner: Node | None = None) -> None:
         """Drop what is kept; a later read is an error that says so."""
-        if watchers and self._original is not None:
+        if watchers and not self.freed:
             notify("release", owner, slot=self)
         self._value = self._storage = self._unpack_hook = None
         self._node = self._leaf = self._original = self._counted = None

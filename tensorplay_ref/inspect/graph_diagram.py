@@ -108,7 +108,7 @@ def _keys(walk: Walk) -> list[Hashable]:
             else:
                 inputs.append((min(position + 1 - walk.number(below), NEAR), output))
         slots = tuple(
-            (described(slot)[0], slot._is_output, slot._original is None)
+            (described(slot)[0], slot._is_output, slot.freed)
             if isinstance(slot, SavedTensor)
             else None
             for slot in node.saved_slots
@@ -123,7 +123,7 @@ def _boxes(walk: Walk, parts: tuple[Part, ...], standing_for: dict[int, int]) ->
     freed: Counter[int] = Counter()
     for position, node in enumerate(walk.operations):
         freed[standing_for[position]] += sum(
-            isinstance(slot, SavedTensor) and slot._original is None for slot in node.saved_slots
+            isinstance(slot, SavedTensor) and slot.freed for slot in node.saved_slots
         )
     roots = {standing_for[walk.number(node) - 1] for node, _ in walk.roots if _is_operation(node)}
     rests = {part.start: part for part in parts if isinstance(part, Rest)}
@@ -237,7 +237,7 @@ def _stores(
     for position, node in enumerate(walk.operations):
         box = standing_for[position]
         for slot, name in zip(node.saved_slots, slot_names(node), strict=True):
-            if not isinstance(slot, SavedTensor) or slot._original is None:
+            if not isinstance(slot, SavedTensor) or slot.freed:
                 continue
             # A hook may keep the values elsewhere: then the slot itself stands for them.
             for kept in kept_by(slot) or [Kept(slot, 0, "")]:

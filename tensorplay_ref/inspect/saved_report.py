@@ -212,7 +212,7 @@ def _record(
     kept: list[Kept],
     shares_with: int | None,
 ) -> SavedRecord:
-    freed = slot._original is None
+    freed = slot.freed
     shape, dtype, device = described(slot)
     role, tensor_name = role_of(walk, node, slot)
     hook = slot._unpack_hook
@@ -270,6 +270,6 @@ def role_of(walk: Walk, node: Node, slot: SavedTensor) -> tuple[str, str]:
         return "input", name or f"from {result_label(walk, maker, slot._output_nr)}"
     if slot._leaf is not None:
         return "leaf", walk.variable_name(slot._leaf)
-    if slot._original is None:
+    if slot.freed:
         return "", ""
-    return "constant", walk.name_of(slot._original())
+    return "constant", "" if slot._original is None else walk.name_of(slot._original())

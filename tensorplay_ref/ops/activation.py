@@ -15,7 +15,7 @@ from .elementwise import binary
 from .error_function import error_function
 from .operation import Operation, make_result, unary
 from .selection import Where
-from .temporaries import blockwise, floating, zeros
+from .temporaries import afresh, blockwise, floating, like, zeros
 from .unary import Exp, GradientOf, Tanh
 
 
@@ -32,14 +32,13 @@ class Sigmoid(Operation):
     def forward(x: Any) -> Any:
         x = floating(x)
         with np.errstate(all="ignore"):
-            out = np.negative(x, out=np.empty_like(x))
+            out = afresh(np.negative, x)
             np.exp(out, out=out)
             np.add(out, 1, out=out)
             return np.reciprocal(out, out=out)
 
     def backward(self, grad: Any) -> Any:
-        (result,) = self.read()
-        return binary(SigmoidBackward, grad, result)
+        return SigmoidBackward.at(self, grad)
 
 
 class Relu(Operation):
@@ -53,11 +52,10 @@ class Relu(Operation):
 
     @staticmethod
     def forward(x: Any) -> Any:
-        return np.maximum(x, 0)
+        return afresh(np.maximum, x, 0)
 
     def backward(self, grad: Any) -> Any:
-        (result,) = self.read()
-        return binary(ReluBackward, grad, result)
+        return ReluBackward.at(self, grad)
 
 
 class Activation(Operation):
@@ -202,7 +200,7 @@ class SigmoidBackward(GradientOf):
 
     @staticmethod
     def forward(grad: Any, result: Any) -> Any:
-        out = np.subtract(1, result, out=np.empty_like(result))
+        out = np.subtract(1, result, out=like(result))
         np.multiply(out, result, out=out)
         return np.multiply(out, grad, out=out)
 
@@ -212,23 +210,25 @@ class SigmoidBackward(GradientOf):
         return of_grad, None if grad is None else outer * grad * (1.0 - result * 2.0)
 
 
-class ReluBackward(Operation):
+class ReluBackward(GradientOf):
     """The gradient of relu: g where the result is positive (or NaN), else 0, in one buffer.
 
     Saves: result.
     """
 
-    arity = 2
     saves = ("result",)
 
     @staticmethod
     def forward(grad: Any, result: Any) -> Any:
         # A mask of bits selects without branches, many times faster than np.where on random signs,
         # and unlike a product with 0 it turns an infinite gradient into 0.
-        bits = f"i{result.itemsize}"
-        out = np.asarray(result <= 0).view(np.int8).astype(bits)
-        np.subtract(out, 1, out=out)
-        return np.bitwise_and(out, grad.view(bits), out=out).view(result.dtype)
+        keep = np.asarray(result <= 0).view(np.int8)
+        np.subtract(keep, 1, out=keep)
+        out = like(result)
+        bits = out.view(f"i{result.itemsize}")
+        bits[...] = keep
+        np.bitwise_and(bits, grad.view(bits.dtype), out=bits)
+        return out
 
     def save(self, result: Any, *inputs: Any) -> None:
         self.saved_slots = (self.keep(inputs[1]),)

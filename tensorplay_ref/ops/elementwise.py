@@ -12,9 +12,9 @@ import numpy as np
 from ..autograd.grad_mode import grad_enabled
 from ..autograd.node import accumulator_of, next_sequence
 from ..autograd.observer import notify, watchers
+from ..buffers import LARGE, Array, empty
 from ..device import CPU
-from ..storage import Storage
-from ..tensor_base import TensorBase, follow_base, wrap
+from ..tensor_base import TensorBase, follow_base, host_tensor, wrap
 from .operation import Operation, common_device, counted_result, make_result, record, recording
 from .promotion import NUMBERS, promoted
 
@@ -33,25 +33,9 @@ def binary(cls: type[Operation], a: Any, b: Any) -> Any:
     device = a._storage.device
     if b._storage.device is not device:
         common_device(cls, (a, b))
-    if x.dtype is not y.dtype:
-        x, y = promoted(x, y)
-    try:
-        out = cls.forward(x, y)
-    except ValueError:
-        raise shapes_differ(cls, x, y) from None
-    if type(out) is not ndarray:
-        out = np.asarray(out)
+    out = on_arrays(cls, x, y)
     if device is CPU:
-        storage = Storage()
-        storage.buffer = out
-        storage.device = device
-        storage.version = 0
-        result = type(a)()
-        result._array = out
-        result._storage = storage
-        result._requires_grad = False
-        result._output_nr = 0
-        result._node = result._view = result._grad = result._leaf = None
+        result = host_tensor(type(a), out)
     else:
         result = counted_result(cls, type(a), (a, b), out, device)
     if a._view is not None:
@@ -77,6 +61,26 @@ def binary(cls: type[Operation], a: Any, b: Any) -> Any:
         if watchers:
             notify("record", node, result=result, inputs=(a, b))
     return result
+
+
+def on_arrays(cls: type[Operation], x: Any, y: Any) -> Array:
+    """The values of an elementwise operation, as an array also where NumPy makes a scalar."""
+    if x.dtype is not y.dtype:
+        x, y = promoted(x, y)
+    try:
+        out = cls.forward(x, y) if x.nbytes < LARGE else _large(cls, x, y)
+    except ValueError:
+        raise shapes_differ(cls, x, y) from None
+    return out if type(out) is ndarray else np.asarray(out)
+
+
+def _large(cls: type[Operation], x: Any, y: Any) -> Any:
+    """In a buffer that is used again, if the result has the shape, order and dtype of x."""
+    same = x.shape == y.shape or x.shape[1:] == y.shape
+    same = same and x.flags.c_contiguous and x.dtype.kind == "f" and cls.differentiable
+    if same and type(cls.forward) is np.ufunc:
+        return cls.forward(x, y, out=empty(x.shape, x.dtype))
+    return cls.forward(x, y)
 
 
 def _binary_mixed(cls: type[Operation], a: Any, b: Any) -> Any:

@@ -20,7 +20,7 @@ from ..autograd.observer import notify, watchers
 from ..autograd.saved import SavedTensor, save
 from ..device import CPU, Device
 from ..storage import Array, CountedStorage, host_storage
-from ..tensor_base import TensorBase, ViewOf, follow_base, new_tensor
+from ..tensor_base import TensorBase, ViewOf, follow_base, host_tensor, new_tensor
 from .promotion import NUMBERS
 
 
@@ -61,7 +61,10 @@ class Operation(Node):
 
     def save(self, result: Any, *inputs: Any) -> None:
         """Set `self.saved_slots`; unless overridden to what `saves` says: self, other, result."""
-        if self.saves:
+        if self.saves == ("result",):
+            # The most frequent case, without a loop.
+            self.saved_slots = (save(result, self, True),)
+        elif self.saves:
             kept = []
             for name in self.saves:
                 if name == "result":
@@ -94,7 +97,7 @@ def unary(cls: type[Operation], a: Any, *params: Any) -> Any:
     if type(out) is not np.ndarray:
         out = np.asarray(out)
     if device is CPU:
-        result = new_tensor(type(a), out, host_storage(out, device))
+        result = host_tensor(type(a), out)
     else:
         result = counted_result(cls, type(a), (a,), out, device)
     if a._view is not None:
@@ -155,7 +158,7 @@ def make_result(
         kind = next(type(t) for t in tensors if isinstance(t, TensorBase))
     array = np.asarray(out)
     if device is CPU:
-        return new_tensor(kind, array, host_storage(array, device))
+        return host_tensor(kind, array)
     return counted_result(cls, kind, tensors, array, device)
 
 

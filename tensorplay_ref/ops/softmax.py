@@ -14,7 +14,7 @@ from .arithmetic import Mul
 from .dims import axis_of
 from .operation import Operation
 from .reduction import Reduction, Sum, reduce, total
-from .temporaries import floating, reuse
+from .temporaries import floating, like, reuse
 from .unary import GradientOf
 
 
@@ -38,8 +38,7 @@ class Softmax(Operation):
             return np.divide(out, total(out, axes, True), out=out)
 
     def backward(self, grad: Any) -> Any:
-        (result,) = self.read()
-        return SoftmaxBackward.apply(grad, result, *self.params)
+        return SoftmaxBackward.at(self, grad)
 
 
 class LogSoftmax(Operation):
@@ -61,8 +60,7 @@ class LogSoftmax(Operation):
             return np.subtract(out, np.log(total(np.exp(out), axes, True)), out=out)
 
     def backward(self, grad: Any) -> Any:
-        (result,) = self.read()
-        return LogSoftmaxBackward.apply(grad, result, *self.params)
+        return LogSoftmaxBackward.at(self, grad)
 
 
 class LogSumExp(Reduction):
@@ -105,7 +103,7 @@ class SoftmaxBackward(GradientOf):
         # A sum of products needs no array of products, and no pass over it.
         vecdot: Any = np.vecdot  # the type stubs of NumPy know no axis of it
         shared = vecdot(grad, result, axis=dim, keepdims=True)
-        out = np.subtract(grad, shared, out=np.empty_like(result))
+        out = np.subtract(grad, shared, out=like(result))
         return np.multiply(out, result, out=out)
 
     def backward(self, outer: Any) -> Any:
@@ -128,7 +126,7 @@ class LogSoftmaxBackward(GradientOf):
 
     @staticmethod
     def forward(grad: Any, result: Any, dim: int) -> Any:
-        out = np.exp(result, out=np.empty_like(result))
+        out = np.exp(result, out=like(result))
         np.multiply(out, total(grad, axes_along("log_softmax", dim, result), True), out=out)
         return np.subtract(grad, out, out=out)
 
@@ -153,4 +151,4 @@ def axes_along(operation: str, dim: int, x: Any) -> tuple[int, ...]:
 def shifted(x: Any, axes: tuple[int, ...]) -> Any:
     """x minus its largest element along `axes`, in new memory."""
     largest = reduce(np.maximum, x, axes, True, initial=-np.inf)
-    return np.subtract(x, largest, out=np.empty_like(x))
+    return np.subtract(x, largest, out=like(x))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.grad_mode import grad_enabled
+from ..buffers import LARGE, empty
 from ..storage import Array
 from ..tensor_base import TensorBase
 from .elementwise import binary
@@ -53,6 +54,21 @@ def zeros(like: Any) -> Any:
 def floating(x: Array) -> Array:
     """The array itself, or in float32 when it holds integers or booleans."""
     return x if x.dtype.kind in "fc" else x.astype(default_float)
+
+
+def like(x: Array) -> Array:
+    """Memory for a result of the shape, dtype and order of x, its contents arbitrary."""
+    if x.nbytes < LARGE or not x.flags.c_contiguous:
+        return np.empty_like(x)
+    return empty(x.shape, x.dtype)
+
+
+def afresh(function: Callable[..., Any], x: Array, *more: Any) -> Array:
+    """The result of a ufunc, of x's shape and dtype, as an array that may be written again."""
+    if x.nbytes < LARGE:
+        return np.asarray(function(x, *more))
+    result: Array = function(x, *more, out=like(x))
+    return result
 
 
 def of_floats(function: Callable[..., Any]) -> Callable[[Any], Any]:

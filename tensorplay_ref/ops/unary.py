@@ -6,14 +6,17 @@ whose derivative is easy to tell from its result saves the result, else its inpu
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ..autograd.grad_mode import grad_enabled
+from ..device import CPU
+from ..tensor_base import host_tensor
 from .arithmetic import Add, Div, Mul
 from .elementwise import binary
 from .operation import Operation
-from .temporaries import floating, of_floats, reuse, zeros
+from .temporaries import afresh, floating, of_floats, reuse, zeros
 
 
 class Exp(Operation):
@@ -154,11 +157,10 @@ class Tanh(Operation):
 
     @staticmethod
     def forward(x: Any) -> Any:
-        return np.tanh(floating(x))
+        return afresh(np.tanh, floating(x))
 
     def backward(self, grad: Any) -> Any:
-        (result,) = self.read()
-        return binary(TanhBackward, grad, result)
+        return TanhBackward.at(self, grad)
 
 
 class Abs(Operation):
@@ -229,7 +231,19 @@ class GradientOf(Operation):
     """
 
     arity = 2
-    saves = ("grad", "result")
+    saves: ClassVar[tuple[str, ...]] = ("grad", "result")
+
+    @classmethod
+    def at(cls, node: Operation, grad: Any) -> Any:
+        """The gradient at `node`, whose one slot keeps its result.
+
+        On bare arrays if nothing is recorded: no tensor is made of what is saved.
+        """
+        (slot,) = node.saved_slots
+        if grad_enabled.get() or grad._storage.device is not CPU:
+            return cls.apply(grad, slot.unpack(node), *node.params)
+        array = cls.forward(grad._array, slot.array(node), *node.params)
+        return host_tensor(type(grad), array)
 
     def save(self, result: Any, *inputs: Any) -> None:
         grad, of = inputs
@@ -244,7 +258,7 @@ class TanhBackward(GradientOf):
 
     @staticmethod
     def forward(grad: Any, result: Any) -> Any:
-        out = np.multiply(result, result, out=np.empty_like(result))
+        out = afresh(np.multiply, result, result)
         np.subtract(1, out, out=out)
         return np.multiply(out, grad, out=out)
 

@@ -76,7 +76,7 @@ class Region:
     # -- the first run ---------------------------------------------------------------------------
     def pack(self, tensor: TensorBase) -> Holder | SavedTensor:
         """Keep a holder in place of the tensor, or the tensor itself where a policy says so."""
-        node = packing_node.get()
+        node = packing_node()
         policies = selection.get()
         kept: Holder | SavedTensor
         if policies and policies[-1].saves(node, tensor):

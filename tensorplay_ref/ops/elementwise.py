@@ -14,7 +14,8 @@ from ..autograd.node import accumulator_of, next_sequence
 from ..autograd.observer import notify, watchers
 from ..buffers import LARGE, Array, empty
 from ..device import CPU
-from ..tensor_base import TensorBase, follow_base, host_tensor, wrap
+from ..storage import LargeStorage, Storage
+from ..tensor_base import TensorBase, follow_base, wrap
 from .operation import Operation, common_device, counted_result, make_result, record, recording
 from .promotion import NUMBERS, promoted
 
@@ -33,9 +34,25 @@ def binary(cls: type[Operation], a: Any, b: Any) -> Any:
     device = a._storage.device
     if b._storage.device is not device:
         common_device(cls, (a, b))
-    out = on_arrays(cls, x, y)
+    if x.dtype is not y.dtype:
+        x, y = promoted(x, y)
+    try:
+        out = cls.forward(x, y) if x.nbytes < LARGE else _large(cls, x, y)
+    except ValueError:
+        raise shapes_differ(cls, x, y) from None
+    if type(out) is not ndarray:
+        out = np.asarray(out)
     if device is CPU:
-        result = host_tensor(type(a), out)
+        storage = Storage() if out.nbytes < LARGE else LargeStorage()
+        storage.buffer = out
+        storage.device = device
+        storage.version = 0
+        result = type(a)()
+        result._array = out
+        result._storage = storage
+        result._requires_grad = False
+        result._output_nr = 0
+        result._node = result._view = result._grad = result._leaf = None
     else:
         result = counted_result(cls, type(a), (a, b), out, device)
     if a._view is not None:
@@ -64,7 +81,7 @@ def binary(cls: type[Operation], a: Any, b: Any) -> Any:
 
 
 def on_arrays(cls: type[Operation], x: Any, y: Any) -> Array:
-    """The values of an elementwise operation, as an array also where NumPy makes a scalar."""
+    """The values alone, as an array also where NumPy makes a scalar."""
     if x.dtype is not y.dtype:
         x, y = promoted(x, y)
     try:

@@ -120,8 +120,8 @@ class SavedTensor:
     # -- packing ---------------------------------------------------------------------------------
     def _pack(self, tensor: TensorBase, pair: HookPair, owner: Node | None) -> None:
         # An alias of a result: packing the result itself would close a cycle through its node.
-        argument = detached(tensor) if self._is_output else tensor
         storage = tensor._storage
+        argument = new_tensor(type(tensor), tensor._array, storage) if self._is_output else tensor
         before = storage.version
         recording = grad_enabled.get()
         if recording:

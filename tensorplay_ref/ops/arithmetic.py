@@ -63,7 +63,8 @@ class Mul(Operation):
 
     def backward(self, grad: Any) -> Any:
         a, b = self.saved_slots
-        return self._times(b, grad), self._times(a, grad)
+        for_other = self._times(a, grad)  # read in the order in which they were saved
+        return self._times(b, grad), for_other
 
     def _times(self, slot: Any, grad: Any) -> Any:
         """g times what a slot keeps: on bare arrays if nothing is recorded."""

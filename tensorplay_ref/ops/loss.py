@@ -7,6 +7,9 @@ from typing import Any
 import numpy as np
 
 from .index import outside
+from ..autograd.grad_mode import grad_enabled
+from ..device import CPU
+from ..tensor_base import host_tensor
 from .operation import Operation
 from .promotion import promoted
 from .reduction import Mean, Sum, total
@@ -84,7 +87,10 @@ class NllLoss(Operation):
 
     def backward(self, grad: Any) -> Any:
         target, weight = self.read()
-        return NllLossBackward.apply(grad, target, weight, *self.params)
+        if grad_enabled.get() or grad._storage.device is not CPU:
+            return NllLossBackward.apply(grad, target, weight, *self.params)
+        array = NllLossBackward.forward(grad._array, target, weight, *self.params)
+        return host_tensor(type(grad), array)
 
 
 class NllLossBackward(Operation):
@@ -123,6 +129,9 @@ class NllLossBackward(Operation):
     def backward(self, grad: Any) -> Any:
         target, weight = self.read()
         return NllLoss.apply(grad, target, weight, *self.params)
+
+
+_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
 
 
 def plain_rows(x: Any, target: Any, weight: Any, ignore_index: int) -> Any:

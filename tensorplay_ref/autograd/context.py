@@ -81,6 +81,7 @@ class FunctionContext(Node):
                 )
         if self.saved_slots:
             self.release()
+            self.saved_slots = ()
         self.to_save = tensors
         if not self.recording:
             return

@@ -13,6 +13,7 @@ from tests.reliability.planted.mutant import (
 SAVED = "autograd/saved.py"
 GRAPH = "autograd/graph.py"
 NODE = "autograd/node.py"
+BUFFERS = ("tests/test_buffers.py",)
 OFFLOADING = autograd("graph", "saved")
 
 
@@ -23,6 +24,34 @@ MUTANTS: list[Mutant] = [
         "            self._ledger.free(allocation)\n",
         "            pass\n",
         (LIFETIMES,),
+    ),
+    Mutant(
+        "buffers: memory that somebody sees is used again",
+        "buffers.py",
+        "    if _references(holder) != _ALONE or getweakrefcount(holder.buffer):\n",
+        "    if getweakrefcount(holder.buffer):\n",
+        BUFFERS,
+    ),
+    Mutant(
+        "buffers: a weak reference counts as nobody",
+        "buffers.py",
+        " or getweakrefcount(holder.buffer):\n",
+        ":\n",
+        BUFFERS,
+    ),
+    Mutant(
+        "buffers: all that is freed waits",
+        "buffers.py",
+        "        if _bytes_waiting + array.nbytes <= KEPT_AT_MOST:\n",
+        "        if True:\n",
+        BUFFERS,
+    ),
+    Mutant(
+        "buffers: what was given back is handed out twice",
+        "buffers.py",
+        "            array = arrays.pop()\n",
+        "            array = arrays[-1]\n",
+        BUFFERS,
     ),
     Mutant(
         "tensor_base: an alias has a version of its own",

@@ -13,21 +13,21 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "context: an output is packed as it is, a cycle",
         CONTEXT,
-        " if tensor.requires_grad or self.is_input(tensor) else detached(tensor), self\n",
-        ", self\n",
+        "                tensor = detached(tensor)\n",
+        "                pass\n",
         autograd("function_saving"),
     ),
     Mutant(
         "context: a parameter from outside loses its history",
         CONTEXT,
-        "tensor.requires_grad or self.is_input(tensor)",
-        "self.is_input(tensor)",
+        "not self.is_input(tensor) and not tensor.requires_grad:\n",
+        "not self.is_input(tensor):\n",
         autograd("saved_hooks", "function_saving"),
     ),
     Mutant(
         "context: saved although nothing is recorded",
         CONTEXT,
-        "        if not self._recording:\n            return\n",
+        "        if not self.recording:\n            return\n",
         "",
         autograd("function_saving"),
     ),
@@ -41,31 +41,30 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "context: missing gradients are always zeros",
         CONTEXT,
-        "        if self.materialize_grads:\n",
-        "        if True:\n",
+        "        if self.materialize_grads and",
+        "        if",
         autograd("function"),
     ),
     Mutant(
         "context: the number of gradients is not checked",
         CONTEXT,
-        "        if len(gradients) < expected or "
+        "            if len(gradients) < expected or "
         "any(g is not None for g in gradients[expected:]):\n",
-        "        if False:\n",
+        "            if False:\n",
         autograd("function"),
     ),
     Mutant(
         "context: the shape of gradients is not checked",
         CONTEXT,
-        "        if not broadcasts_to(shape, gradient.shape):\n",
+        "        if gradient._array.shape != shape and not broadcasts_to(shape, gradient.shape):\n",
         "        if False:\n",
         autograd("function"),
     ),
     Mutant(
         "context: forward's arguments are kept, a cycle",
         CONTEXT,
-        "        self.forward_arguments = self.to_save = self.dirty_tensors = "
-        "self.non_differentiable = ()\n",
-        "        self.dirty_tensors = self.non_differentiable = ()\n",
+        "        self.forward_arguments = self.to_save = ()\n",
+        "",
         autograd("function_saving"),
     ),
     Mutant(
@@ -78,7 +77,7 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "context: a dirty leaf is written",
         CONTEXT,
-        "            if self._recording and tensor._requires_grad and tensor._node is None:\n",
+        "            if self.recording and tensor._requires_grad and tensor._node is None:\n",
         "            if False:\n",
         autograd("function_marks"),
     ),
@@ -92,7 +91,7 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "function: an input that comes back loses its own history",
         FUNCTION,
-        "        if not dirty and (output._requires_grad or ctx.is_input(output)):\n",
+        "        if (given or output._requires_grad) and not ctx.is_dirty(output):\n",
         "        if False:\n",
         autograd("function"),
     ),

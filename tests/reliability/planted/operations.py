@@ -69,10 +69,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "arithmetic: mul hands its gradients to the wrong operands",
         ARITHMETIC,
-        "            None if b is None else binary(Mul, grad, b),\n"
-        "            None if a is None else binary(Mul, grad, a),\n",
-        "            None if a is None else binary(Mul, grad, a),\n"
-        "            None if b is None else binary(Mul, grad, b),\n",
+        "        return self._times(b, grad), for_other\n",
+        "        return for_other, self._times(b, grad)\n",
         autograd("engine"),
     ),
     Mutant(

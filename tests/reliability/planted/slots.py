@@ -39,8 +39,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "saved: an exception in pack leaves recording off",
         SAVED,
-        "            packing_node.reset(packing_before)\n            grad_enabled.set(recording)\n",
-        "            packing_node.reset(packing_before)\n        grad_enabled.set(recording)\n",
+        "            saving_node[thread] = outer\n",
+        "            saving_node[thread] = outer\n            recording = grad_enabled.get()\n",
         autograd("saved"),
     ),
     Mutant(
@@ -56,17 +56,25 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "saved: unpacking is cached",
         SAVED,
-        "            value = self._unpack_hook(self._value)\n",
+        "            value = hook(self._value)\n",
         "            if not isinstance(self._value, TensorBase):\n"
-        "                self._value = self._unpack_hook(self._value)\n"
+        "                self._value = hook(self._value)\n"
         "            value = self._value\n",
         autograd("saved_reading"),
     ),
     Mutant(
         "saved: no version check",
         SAVED,
-        "            if self._storage.version != self._version:\n",
-        "            if False:\n",
+        "        if found == self._version:\n",
+        "        if True:\n",
+        autograd("saved"),
+    ),
+    Mutant(
+        "saved: no version check where only the values are read",
+        SAVED,
+        "        if storage.version != self._version:\n"
+        "            self._check_version(owner)\n        value: Array",
+        "        value: Array",
         autograd("saved"),
     ),
     Mutant(
@@ -86,29 +94,29 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "saved: unpack may return another shape",
         SAVED,
-        "        if value.shape != shape:\n",
+        "        if array.shape != shape:\n",
         "        if False:\n",
         autograd("saved_reading"),
     ),
     Mutant(
         "saved: an index may come back with another dtype",
         SAVED,
-        '            if value.dtype.kind != dtype.kind or dtype.kind not in "fc":\n',
-        "            if value.dtype.kind != dtype.kind:\n",
+        '        if array.dtype.kind != dtype.kind or dtype.kind not in "fc":\n',
+        "        if array.dtype.kind != dtype.kind:\n",
         autograd("saved_reading"),
     ),
     Mutant(
         "saved: another floating dtype is not cast back",
         SAVED,
-        "            array = value._array.astype(dtype)\n",
-        "            array = value._array\n",
+        "        array = array.astype(dtype)\n",
+        "",
         autograd("saved_reading"),
     ),
     Mutant(
         "saved: the hook's own tensor is dressed",
         SAVED,
-        "            return detached(value)\n        return value\n",
-        "            return value\n        return value\n",
+        "                value = detached(value)\n",
+        "                pass\n",
         autograd("saved_reading"),
     ),
     Mutant(
@@ -128,7 +136,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "saved: pack gets the result itself, a cycle",
         SAVED,
-        "        argument = detached(tensor) if self._is_output else tensor\n",
+        "        argument = new_tensor(type(tensor), tensor._array, storage) "
+        "if self._is_output else tensor\n",
         "        argument = tensor\n",
         (LIFETIMES,),
     ),

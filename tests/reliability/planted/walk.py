@@ -80,8 +80,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "engine: a failing backward has changed gradients",
         ENGINE,
-        "                        elif leaf and leaf.post_hooks:\n",
-        "                        elif True:\n",
+        "                    elif leaf is not None and leaf.post_hooks:\n",
+        "                    elif True:\n",
         autograd("refusals"),
     ),
     Mutant(
@@ -108,8 +108,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "engine: a gradient that a hook has seen becomes .grad",
         ENGINE,
-        "                        own = node in owned and not hooked\n",
-        "                        own = node in owned\n",
+        "                        own = False",
+        "                        pass",
         autograd("gradient_buffers"),
     ),
     Mutant(

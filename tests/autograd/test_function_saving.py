@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,34 @@ def test_saving_packs_at_once_in_argument_order_and_none_stays() -> None:
     y.backward()
     equal(a.grad, [5.0])
     equal(b.grad, [2.0])
+
+
+@pytest.mark.parametrize("hooked", [False, True])
+@pytest.mark.parametrize("made", ["leaf", "result"])
+def test_a_parameter_that_forward_reads_from_outside_keeps_its_history(
+    made: str, hooked: bool
+) -> None:
+    source = leaf([3.0])
+    w = source if made == "leaf" else source * 2.0
+
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(w)
+        return x * w
+
+    def backward(ctx: Any, grad: Any) -> Any:
+        (saved,) = ctx.saved_tensors
+        assert saved.requires_grad
+        return grad * saved
+
+    x = leaf([5.0])
+    recorder = Recorder()
+    with recorder.hooks() if hooked else nullcontext():
+        y = function(forward, backward).apply(x)
+    assert len(recorder.packed) == hooked
+    (first,) = tp.autograd.grad(y, x, create_graph=True)
+    equal(first, [3.0 if made == "leaf" else 6.0])
+    (second,) = tp.autograd.grad(first, source)
+    equal(second, [1.0 if made == "leaf" else 2.0])
 
 
 def test_saving_something_else_is_refused_before_anything_is_packed() -> None:

@@ -133,22 +133,48 @@ def test_a_write_to_what_is_not_saved_is_nobodys_business() -> None:
     equal(x.grad, [1.0])
 
 
-def test_a_saved_result_is_checked_too() -> None:
-    x = leaf([2.0])
-    y = x.exp()
-    z = y * 1.0
+# Formulas read what they saved as tensors or, while nothing is recorded, as bare arrays.
+RESULTS = ["exp", "sqrt", "tanh", "relu", "sigmoid", "softmax", "log_softmax"]
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_saved_result_is_checked_too(name: str, create_graph: bool) -> None:
+    x = leaf([2.0, 1.0])
+    y = getattr(x, name)(0) if name.endswith("softmax") else getattr(x, name)()
+    z = (y * 1.0).sum()
     with tp.no_grad():
         y.add_(1.0)
-    with pytest.raises(RuntimeError, match="saved by Exp"):
-        z.backward()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation.*saved by"):
+        z.backward(create_graph=create_graph)
+    assert x.grad is None
 
 
-def test_assigning_data_leaves_what_was_saved() -> None:
-    x = leaf([2.0])
-    y = x * x
-    x.data = constant([9.0])
-    y.backward()
-    equal(x.grad, [4.0])
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("name", ["mul", "div", "pow", "matmul"])
+def test_a_saved_operand_is_checked(name: str, create_graph: bool) -> None:
+    x, other = leaf([[2.0]]), leaf([[3.0]])
+    h = x * 1.0
+    z = getattr(h, name)(other).sum()
+    with tp.no_grad():
+        h.add_(1.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation.*saved by"):
+        z.backward(create_graph=create_graph)
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+@pytest.mark.parametrize("name", ["mul", "div", "pow", "matmul", "sin"])
+def test_assigning_data_leaves_what_was_saved(name: str, create_graph: bool) -> None:
+    def gradients(assign: bool) -> list[float]:
+        x, other = leaf([[2.0]]), leaf([[3.0]])
+        y = x.sin() * other if name == "sin" else getattr(x, name)(other)
+        if assign:
+            x.data = constant([[9.0]])
+            other.data = constant([[7.0]])
+        y.sum().backward(create_graph=create_graph)
+        return [float(t.grad.detach().numpy().item()) for t in (x, other)]
+
+    assert gradients(True) == gradients(False)
 
 
 def test_increment_version_counts_for_the_check() -> None:

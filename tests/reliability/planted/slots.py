@@ -87,8 +87,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "saved: a freed slot is read silently",
         SAVED,
-        "        self._node = self._leaf = self._original = self._counted = None\n",
-        "        self._node = self._leaf = self._counted = None\n",
+        "        self._value = self._storage = self._unpack_hook = None\n",
+        "        self._value = self._unpack_hook = None\n",
         autograd("saved"),
     ),
     Mutant(
@@ -153,7 +153,7 @@ MUTANTS: list[Mutant] = [
         SAVED,
         "                and original._array is self._value\n",
         "",
-        autograd("inplace"),
+        autograd("saved"),
     ),
     Mutant(
         "saved: a written result looks changed",

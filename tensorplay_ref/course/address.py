@@ -30,9 +30,9 @@ if "google.colab" in sys.modules:
     import os
     import subprocess
 
-    folder = "/content/{name}"
+    address, folder = "{address}", "/content/{name}"
     if not os.path.isdir(folder):
-        subprocess.run(["git", "clone", "--quiet", "--depth=1", "{address}", folder], check=True)
+        subprocess.run(["git", "clone", "--quiet", "--depth=1", address, folder], check=True)
     pip = [sys.executable, "-m", "pip", "install", "--quiet"]
     subprocess.run([*pip, folder + "[plot]"], check=True)
     os.chdir(folder + "/notebooks")

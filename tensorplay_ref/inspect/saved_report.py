@@ -141,9 +141,10 @@ class SavedReport:
         freed = sum(record.freed for record in self.records)
         if not self.records:
             return f"{plural(self.operations, 'operation')}, nothing saved"
+        kept = f"{plural(self.storages, 'storage')} of together {plural(self.nbytes, 'byte')}"
         line = (
             f"{plural(len(self.records), 'slot')} of {plural(self.operations, 'operation')} "
-            f"keep {plural(self.storages, 'storage')} of together {plural(self.nbytes, 'byte')}"
+            f"keep {kept if self.storages else 'no storage'}"
         )
         if self.leaf_nbytes:
             line += f", of which {self.leaf_nbytes:,} are the leaves' own"

@@ -171,7 +171,7 @@ def test_freed_slots_are_shown_as_freed():
     report = saved(loss)
     assert all(record.freed for record in report.records)
     assert report.nbytes == 0
-    assert report.summary().endswith("keep 0 storages of together 0 bytes; 5 slots freed")
+    assert report.summary().endswith("keep no storage; 5 slots freed")
     assert "freed" in repr(report)
 
 

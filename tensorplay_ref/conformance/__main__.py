@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +26,10 @@ from . import (
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the statements and print the table; 1 when anything is unexpected."""
     options = _parser().parse_args(arguments)
+    for name in options.statement or ():
+        if name not in suite():
+            print(_unknown(name), file=sys.stderr)
+            return 2
     chosen = {
         name: each
         for name, each in suite().items()
@@ -78,6 +83,11 @@ def _parser() -> argparse.ArgumentParser:
         "--limit", type=float, default=60.0, help="seconds that one statement may take"
     )
     return parser
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, suite(), cutoff=0.5)
+    return f"no statement is called {name!r}" + (f"; near: {', '.join(near)}" if near else "")
 
 
 def _run(isolated: Isolated, chosen: Mapping[str, Statement]) -> dict[str, Verdict]:

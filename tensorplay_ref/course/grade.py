@@ -204,7 +204,8 @@ def main(arguments: argparse.Namespace) -> int:
     """Grade the submissions and write the two files; 1 when there is no submission."""
     found = submissions(arguments.folder)
     if not found:
-        print(f"there is no notebook in {arguments.folder}", file=sys.stderr)
+        what = "notebook in" if arguments.folder.is_dir() else "folder"
+        print(f"there is no {what} {arguments.folder}", file=sys.stderr)
         return 1
     kernel.warm_up()
     limits = Limits(arguments.seconds, arguments.cell_seconds, arguments.megabytes)

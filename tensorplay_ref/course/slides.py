@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Make a page of slides for each notebook; 1 when nbconvert is missing."""
+    """Make a page of slides for each notebook; 1 without nbconvert or for another file."""
     named = {name: getattr(arguments, name) for name in _FETCHED}
     addresses = {name: address for name, address in named.items() if address}
     arguments.to.mkdir(parents=True, exist_ok=True)
@@ -95,6 +95,9 @@ def main(arguments: argparse.Namespace) -> int:
             page = slides(path, **addresses)
         except ModuleNotFoundError as missing:
             print(f"slides need {missing.name}: pip install -e '.[lab]'", file=sys.stderr)
+            return 1
+        except ValueError as error:
+            print(error, file=sys.stderr)
             return 1
         write_text(arguments.to / f"{path.stem}.slides.html", page)
         tqdm.write(str(arguments.to / f"{path.stem}.slides.html"))

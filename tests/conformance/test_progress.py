@@ -1,4 +1,4 @@
-"""The command tells on a terminal how far it is, and nowhere else."""
+"""The command tells on a terminal how far it is, nowhere else, and what a name may have meant."""
 
 import io
 
@@ -35,3 +35,9 @@ def test_a_terminal_shows_which_statement_runs(monkeypatch: pytest.MonkeyPatch) 
 def test_elsewhere_nothing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(WORDS) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_an_unknown_name_is_said_with_what_is_near(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--statement", FIRST[:-1]]) == 2
+    said = capsys.readouterr().err
+    assert f"no statement is called {FIRST[:-1]!r}; near: " in said and FIRST in said

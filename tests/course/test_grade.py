@@ -232,4 +232,6 @@ def test_the_table_is_no_formula() -> None:
 
 def test_an_empty_folder_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["grade", str(tmp_path)]) == 1
-    assert "no notebook" in capsys.readouterr().err
+    assert "no notebook in" in capsys.readouterr().err
+    assert main(["grade", str(tmp_path / "absent")]) == 1
+    assert "no folder" in capsys.readouterr().err

@@ -72,6 +72,13 @@ def test_the_command_makes_a_page(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@needs_nbconvert
+def test_what_is_no_notebook_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.ipynb").write_text("{", encoding="utf-8")
+    assert main(["slides", str(tmp_path / "a.ipynb"), "--to", str(tmp_path)]) == 1
+    assert "a.ipynb is not a notebook" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("path", worked_notebooks(), ids=lambda path: path.stem)
 def test_no_slide_of_the_course_is_the_cell_for_colab(path: Path) -> None:
     made = read(path)

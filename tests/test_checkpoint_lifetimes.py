@@ -133,6 +133,37 @@ def test_an_exception_in_the_first_run_leaves_nothing(no_gc: None) -> None:
     assert storage() is None
 
 
+@pytest.mark.parametrize("reason", ["written since", "other tensors", "too few", "raises"])
+def test_a_refused_second_run_leaves_nothing(no_gc: None, reason: str) -> None:
+    runs: list[int] = []
+
+    def region(h: Any) -> Any:
+        runs.append(len(runs))
+        if runs[-1] == 1:
+            if reason == "other tensors":
+                return h.tanh().exp()
+            if reason == "too few":
+                return h * 2.0
+            if reason == "raises":
+                raise KeyError("second run")
+        return h.exp().tanh()
+
+    h = leaf(0.5) * 1.0
+    storage = weakref.ref(h._storage)
+    y = checkpoint(region, h)
+    if reason == "written since":
+        y = checkpoint(lambda h: h.sin().tanh(), h)
+        h.add_(1.0)
+    refused = False
+    try:
+        y.backward()
+    except (RuntimeError, KeyError):
+        refused = True
+    assert refused
+    del h, y
+    assert storage() is None
+
+
 def test_two_threads_may_walk_the_same_region() -> None:
     x = leaf(*np.linspace(-1.0, 1.0, 50))
     y = checkpoint(lambda x: (x.exp() * x).tanh().exp(), x).sum()

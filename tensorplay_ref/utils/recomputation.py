@@ -127,7 +127,7 @@ class Recomputation:
         self._values: dict[int, Collected] = {}
         self._count = 0
         # Kept, because the function may catch what a hook raises.
-        self._error: RuntimeError | None = None
+        self.error: RuntimeError | None = None
 
     def pack(self, tensor: TensorBase) -> TensorBase:
         """Compare with the first run, keep the tensor if it is wanted, stop after the last one.
@@ -138,12 +138,12 @@ class Recomputation:
         index = self._count
         self._count += 1
         value = detached(tensor)
-        if self._error is not None:
+        if self.error is not None:
             return value
         try:
             self._check(index, tensor)
         except RuntimeError as error:
-            self._error = error
+            self.error = error
             raise
         if index in self._wanted:
             self._values[index] = Collected(value)
@@ -186,8 +186,8 @@ class Recomputation:
 
         Errors: CheckpointError when not all have come, or what was found wrong before.
         """
-        if self._error is not None:
-            raise self._error
+        if self.error is not None:
+            raise self.error
         records = self._region.records
         ran_to_the_end = len(self._values) < len(self._wanted) or not self._region.early_stop
         if ran_to_the_end and self._count < len(records):

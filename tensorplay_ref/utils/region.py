@@ -124,17 +124,21 @@ class Region:
     def _run_again(self, wanted: set[int]) -> dict[int, Collected]:
         args, kwargs = replaced(self._arguments, SavedTensor, _fresh_leaf)
         run = Recomputation(self, wanted)
-        with (
-            saved_tensor_hooks(run.pack, _itself),
-            enable_grad(),
-            self._same_surroundings(),
-            self._context,
-        ):
-            try:
-                self._function(*args, **kwargs)
-            except StopRecomputation:
-                pass
-        return run.finish()
+        try:
+            with (
+                saved_tensor_hooks(run.pack, _itself),
+                enable_grad(),
+                self._same_surroundings(),
+                self._context,
+            ):
+                try:
+                    self._function(*args, **kwargs)
+                except StopRecomputation:
+                    pass
+            return run.finish()
+        finally:
+            # The error holds the frames that it passed, which hold the run: a reference cycle.
+            run.error = None
 
     @contextmanager
     def _same_surroundings(self) -> Iterator[None]:

@@ -31,6 +31,13 @@ MUTANTS: list[Mutant] = [
         CHECKPOINT,
     ),
     Mutant(
+        "checkpoint: a refused second run is left to the garbage collector",
+        REGION,
+        "            run.error = None\n",
+        "            pass\n",
+        ("tests/test_checkpoint_lifetimes.py",),
+    ),
+    Mutant(
         "checkpoint: what was computed again is kept",
         REGION,
         "        return collected.pop(index).value()\n",

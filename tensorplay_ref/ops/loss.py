@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .index import outside
 from ..autograd.grad_mode import grad_enabled
 from ..device import CPU
 from ..tensor_base import host_tensor
+from .index import outside
 from .operation import Operation
 from .promotion import promoted
 from .reduction import Mean, Sum, total

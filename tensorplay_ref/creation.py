@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .arguments import flag
 from .device import CPU, Device, as_device
 from .dtypes import SUPPORTED, float32, int64, supported_dtype
 from .methods.conversion import DeviceLike
-from .number_data import array_of, number_of, sizes
+from .number_data import array_of, number_of, require_tensor, sizes
 from .ops.promotion import NUMBERS
 from .storage import host_storage
 from .tensor import Tensor
@@ -147,8 +148,7 @@ def full_like(
     input: TensorBase, fill_value: Any, *, dtype: DTypeLike | None = None, **options: Any
 ) -> Tensor:
     """Full of one number, in shape, dtype and on the device of `input` unless options say else."""
-    if not isinstance(input, TensorBase):
-        raise TypeError(f"full_like: input must be a Tensor, found {type(input).__name__}")
+    require_tensor("full_like", input)
     options.setdefault("device", input.device)
     return full(input.shape, fill_value, dtype=dtype or input.dtype, **options)
 
@@ -195,6 +195,9 @@ def linspace(
 ) -> Tensor:
     """`steps` numbers at equal distances from `start` to `end`, both included; float32."""
     kind = supported_dtype("linspace", dtype or float32)
+    for bound in (start, end):
+        if not isinstance(bound, (*NUMBERS, TensorBase)):
+            raise TypeError(f"linspace: expected numbers, found {type(bound).__name__}")
     (count,) = sizes("linspace", (steps,))
     return new_leaf(np.linspace(start, end, count).astype(kind), "linspace", **options)
 
@@ -238,9 +241,9 @@ def _leaf(
 def _check_options(
     operation: str, dtype: np.dtype[Any], device: Device, requires_grad: bool, pin_memory: bool
 ) -> None:
-    if requires_grad:
+    if requires_grad and flag(f"{operation}: requires_grad", requires_grad):
         require_differentiable(dtype)
-    if pin_memory and device is not CPU:
+    if pin_memory and flag(f"{operation}: pin_memory", pin_memory) and device is not CPU:
         raise RuntimeError(
             f"{operation}: only host memory can be pinned, the device is {device}; leave out "
             "pin_memory or device"

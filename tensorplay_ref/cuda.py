@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 from .accelerator import (
@@ -23,6 +23,8 @@ from .accelerator import (
     OutOfMemoryError,
     Profile,
 )
+from .arguments import call_text
+from .contexts import context
 from .device import DEVICE_COUNT, Device, standing_in
 
 __all__ = [
@@ -206,10 +208,13 @@ def simulate(
         "queue_depth": queue_depth,
     }
     given: dict[str, Any] = {n: value for n, value in changes.items() if value is not None}
-    return _simulation(Device("cuda", index), dataclasses.replace(base, **given))
+    simulation = _simulation(Device("cuda", index), dataclasses.replace(base, **given))
+    named = profile.name if isinstance(profile, Profile) else profile
+    simulation.text = call_text("simulate", profile=named, index=index, **given)
+    return simulation
 
 
-@contextmanager
+@context
 def _simulation(device: Device, profile: Profile) -> Iterator[Device]:
     with standing_in(device, Accelerator(str(device), profile)):
         yield device

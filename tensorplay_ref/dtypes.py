@@ -54,9 +54,22 @@ def supported_dtype(operation: str, dtype: DTypeLike) -> Dtype:
 
     Errors: TypeError for one that tensors do not have.
     """
-    found = np.dtype(dtype)
+    found = numpy_dtype(operation, dtype)
     native = found.newbyteorder("=")
     if native not in SUPPORTED:
-        names = ", ".join(sorted(str(each) for each in SUPPORTED))
-        raise TypeError(f"{operation}: dtype {found} is not supported; tensors hold {names}")
+        raise TypeError(f"{operation}: dtype {found} is not supported; tensors hold {_names()}")
     return native
+
+
+def numpy_dtype(operation: str, dtype: DTypeLike) -> Dtype:
+    """NumPy's dtype of this name or kind. Errors: TypeError when there is none."""
+    try:
+        return np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{operation}: there is no dtype {dtype!r}; tensors hold {_names()}"
+        ) from None
+
+
+def _names() -> str:
+    return ", ".join(sorted(str(each) for each in SUPPORTED))

@@ -6,10 +6,11 @@ out. Summing up in another order changes the last digits of a float32, and those
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .arguments import hook_name
 from .device import CPU
 from .storage import Array
 from .tensor_base import TensorBase
@@ -18,6 +19,9 @@ DECIMALS = 4
 WIDTH = 80
 LONGEST = 1_000
 EDGE = 3
+if TYPE_CHECKING:
+    from .autograd.saved import SavedTensor
+
 # What a list of Python numbers becomes; other dtypes are named.
 DEFAULT_DTYPES = (np.dtype(np.float32), np.dtype(np.int64), np.dtype(np.bool_))
 
@@ -42,6 +46,19 @@ def tensor_text(tensor: TensorBase) -> str:
         else:
             text += ", " + note
     return text + ")"
+
+
+def slot_text(slot: SavedTensor) -> str:
+    """A saved slot as text: what was saved, and how it is kept."""
+    if slot.freed:
+        return "SavedTensor(freed)"
+    if slot.unpack_hook is not None:
+        shape, dtype, _ = slot._form
+        packed = (
+            f"packed as {type(slot._value).__name__}, unpacked by {hook_name(slot.unpack_hook)}"
+        )
+        return f"SavedTensor({dtype} {shape}, {packed})"
+    return f"SavedTensor({slot._value.dtype} {slot._value.shape}, version {slot._version})"
 
 
 def _notes(tensor: TensorBase) -> list[str]:

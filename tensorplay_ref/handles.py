@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
+from .arguments import function_name, require_callable
+
 Hook = Callable[..., Any]
 _next_id = itertools.count().__next__
 
@@ -25,8 +27,7 @@ class RemovableHandle:
     """
 
     def __init__(self, hooks: HookTable, hook: Hook) -> None:
-        if not callable(hook):
-            raise TypeError(f"a hook must be callable, found {type(hook).__name__}")
+        require_callable("a hook", hook)
         self.id = _next_id()
         # Weak, so that a handle kept by the user keeps no graph alive.
         self._hooks = weakref.ref(hooks)
@@ -37,6 +38,13 @@ class RemovableHandle:
         hooks = self._hooks()
         if hooks is not None:
             hooks.pop(self.id, None)
+
+    def __repr__(self) -> str:
+        hooks = self._hooks()
+        if hooks is None:
+            return "RemovableHandle(its graph is gone)"
+        hook = hooks.get(self.id)
+        return f"RemovableHandle({'removed' if hook is None else function_name(hook)})"
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .dtypes import complex64, float32, supported_dtype
-from .ops.dims import require_counts
 from .ops.promotion import NUMBERS, number_as
 from .tensor_base import TensorBase
 
@@ -68,8 +67,15 @@ def sizes(operation: str, values: tuple[Any, ...]) -> tuple[int, ...]:
         raise TypeError(
             f"{operation}: expected whole numbers as lengths, found {named!r}"
         ) from None
-    require_counts(operation, lengths)
+    if lengths and min(lengths) < 0:
+        raise RuntimeError(f"{operation}: expected no number below 0, found {lengths} as shape")
     return lengths
+
+
+def require_tensor(operation: str, input: Any) -> None:
+    """Refuse what is no tensor. Errors: TypeError naming the operation."""
+    if not isinstance(input, TensorBase):
+        raise TypeError(f"{operation}: input must be a Tensor, found {type(input).__name__}")
 
 
 def _holds_array(data: Any) -> bool:

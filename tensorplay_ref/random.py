@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
+from .arguments import call_text, shown
 from .creation import new_leaf
 from .device import Device
 from .dtypes import float32, int64, supported_dtype
 from .methods.conversion import DeviceLike
-from .number_data import sizes
+from .number_data import require_tensor, sizes
+from .ops.promotion import NUMBERS
 from .tensor import Tensor
 from .tensor_base import TensorBase, wrap
 
@@ -59,7 +61,13 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Begin the stream of this seed (any whole number) and return the generator."""
-        self._seed, self._stream = int(seed), None
+        try:
+            number = int(seed)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise type(error)(
+                f"manual_seed: seed must be a whole number, found {shown(seed)}"
+            ) from None
+        self._seed, self._stream = number, None
         return self
 
     def seed(self) -> int:
@@ -108,6 +116,9 @@ class Generator:
         }
         self._seed = int.from_bytes(data[37:], "little", signed=True)
         return self
+
+    def __repr__(self) -> str:
+        return call_text("Generator", str(self.device), seed=self._seed)
 
 
 default_generator = Generator()
@@ -162,6 +173,9 @@ def normal(
     **options: Any,
 ) -> Tensor:
     """Normally distributed numbers; mean and std may be tensors, whose shape the result has."""
+    for value in (mean, std):
+        if not isinstance(value, (*NUMBERS, TensorBase)):
+            raise TypeError(f"normal: expected numbers or Tensors, found {type(value).__name__}")
     center, width = (_plain(value) for value in (mean, std))
     if np.any(np.less(width, 0)):
         raise RuntimeError(f"normal: expected no standard deviation below 0, found {np.min(width)}")
@@ -209,6 +223,7 @@ def bernoulli(
     input: TensorBase, p: float | None = None, *, generator: Generator | None = None
 ) -> Tensor:
     """1 with the probability that stands at the place in `input` (or p everywhere), else 0."""
+    require_tensor("bernoulli", input)
     chance = _plain(input if p is None else p)
     drawn = _stream(generator).random(input.shape) < chance
     return wrap(Tensor, np.asarray(drawn).astype(input.dtype), input.device, "bernoulli")
@@ -216,18 +231,21 @@ def bernoulli(
 
 def rand_like(input: TensorBase, **options: Any) -> Tensor:
     """`rand` in shape, dtype and on the device of `input` unless options say else."""
-    return rand(input.shape, **_like(input, options))
+    options = _like("rand_like", input, options)
+    return rand(input.shape, **options)
 
 
 def randn_like(input: TensorBase, **options: Any) -> Tensor:
     """`randn` in shape, dtype and on the device of `input` unless options say else."""
-    return randn(input.shape, **_like(input, options))
+    options = _like("randn_like", input, options)
+    return randn(input.shape, **options)
 
 
 def randint_like(input: TensorBase, low: int, high: int | None = None, **options: Any) -> Tensor:
     """`randint` in shape, dtype and on the device of `input` unless options say else."""
     first, end = (0, low) if high is None else (low, high)
-    return randint(first, end, input.shape, **_like(input, options))
+    options = _like("randint_like", input, options)
+    return randint(first, end, input.shape, **options)
 
 
 def _plain(value: Any) -> Any:
@@ -235,6 +253,8 @@ def _plain(value: Any) -> Any:
 
 
 def _stream(generator: Generator | None) -> np.random.Generator:
+    if generator is not None and not isinstance(generator, Generator):
+        raise TypeError(f"generator must be a Generator, found {shown(generator)}")
     return (default_generator if generator is None else generator).numpy
 
 
@@ -254,5 +274,6 @@ def _drawn(
     return new_leaf(np.asarray(drawn).astype(kind, copy=False), operation, **options)
 
 
-def _like(input: TensorBase, options: dict[str, Any]) -> dict[str, Any]:
+def _like(name: str, input: TensorBase, options: dict[str, Any]) -> dict[str, Any]:
+    require_tensor(name, input)
     return {"dtype": input.dtype, "device": input.device, **options}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .arguments import flag
 from .buffers import LARGE
 from .device import CPU, Device
 from .forking import hold_through_fork
@@ -153,7 +154,7 @@ class TensorBase:
                 f"{self._node.name() if self._node else ''}. "
                 "Use .detach() to cut it from the graph."
             )
-        if value:
+        if flag("requires_grad", value):
             require_differentiable(self.dtype)
             self._storage.relabel("parameters")
         self._requires_grad = bool(value)

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 import tensorplay_ref as tp
-from tensorplay_ref.utils.checkpoint import CheckpointError, checkpoint
+from tensorplay_ref.utils.checkpoint import (
+    CheckpointError,
+    checkpoint,
+    checkpoint_sequential,
+    set_checkpoint_early_stop,
+)
 from tests.checkpoint_tools import leaf
 
 
@@ -163,6 +168,30 @@ def test_the_reentrant_variant_is_refused_before_anything_runs() -> None:
     with pytest.raises(ValueError, match="use_reentrant=True is not offered"):
         checkpoint(lambda: ran.append(1), use_reentrant=True)
     assert ran == []
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: checkpoint(3, x), "function must be callable, found int"),
+        (lambda x: checkpoint(tp.exp, x, context_fn=3), "context_fn must be callable, found int"),
+        (
+            lambda x: checkpoint(tp.exp, x, context_fn=lambda: None),
+            "context_fn must return two contexts, one for each run, found None",
+        ),
+        (lambda x: checkpoint(tp.exp, x, context_fn=lambda: (3, 4)), r"two contexts, .*\(3, 4\)"),
+        (lambda x: checkpoint(tp.exp, x, use_reentrant="no"), "use_reentrant must be True or"),
+        (lambda x: checkpoint(tp.exp, x, early_stop="no"), "early_stop must be True or False"),
+        (lambda x: checkpoint(tp.exp, x, preserve_rng_state="no"), "preserve_rng_state must be"),
+        (lambda x: set_checkpoint_early_stop("no"), "enable must be True or False"),
+        (lambda x: checkpoint_sequential(3, 1, x), "functions must be a sequence, found int"),
+        (lambda x: checkpoint_sequential([3], 1, x), "function 0 must be callable, found int"),
+        (lambda x: checkpoint_sequential([tp.exp], "a", x), "segments must be a whole number"),
+    ],
+)
+def test_arguments_of_another_type_are_named(call: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        call(leaf(0.5))
 
 
 def test_another_determinism_check_is_refused() -> None:

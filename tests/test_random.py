@@ -119,6 +119,13 @@ def test_dtypes_shapes_and_options() -> None:
         (lambda: tp.normal(0.0, -1.0, (1,)), RuntimeError, "no standard deviation below 0"),
         (lambda: tp.randint(5, 5, (1,)), RuntimeError, "no integer from 5"),
         (lambda: tp.randn(2, colour=1), TypeError, "colour"),
+        (lambda: tp.randn(2, generator=3), TypeError, "generator must be a Generator, found 3"),
+        (lambda: tp.manual_seed("a"), ValueError, "manual_seed: seed must be a whole number"),
+        (lambda: tp.Generator().manual_seed(None), TypeError, "a whole number, found None"),
+        (lambda: tp.manual_seed(float("inf")), OverflowError, "a whole number, found inf"),
+        (lambda: tp.normal("a", 1.0, (1,)), TypeError, "normal: expected numbers or Tensors"),
+        (lambda: tp.bernoulli(3), TypeError, "bernoulli: input must be a Tensor, found int"),
+        (lambda: tp.rand_like(3), TypeError, "rand_like: input must be a Tensor, found int"),
     ],
 )
 def test_wrong_use_names_what_was_expected(call: Any, error: type[Exception], words: str) -> None:

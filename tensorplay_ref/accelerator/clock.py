@@ -25,6 +25,9 @@ class Clock:
         """Where the program stands in simulated time: the end of what it has issued so far."""
         return max(self.host, self.front)
 
+    def __repr__(self) -> str:
+        return f"Clock(at {self.position:,} ns)"
+
 
 class FreeMemory:
     """The free bytes of a device and the simulated time at which each of them became free.

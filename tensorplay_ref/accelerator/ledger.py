@@ -83,6 +83,9 @@ class Ledger:
         # Kept here because a module's globals may be gone when the last tensor dies at exit.
         self._lock = LOCK
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name}, {self.memory_allocated():,} bytes live)"
+
     def allocate(
         self,
         nbytes: int,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import call_text, flag
 from .node import Node
 from .observer import watchers
 
@@ -43,7 +44,7 @@ class detect_anomaly:
     """
 
     def __init__(self, check_nan: bool = True) -> None:
-        self._check_nan = check_nan
+        self._check_nan = flag("detect_anomaly: check_nan", check_nan)
         self._former: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> None:
@@ -58,19 +59,25 @@ class detect_anomaly:
     ) -> None:
         _switch(*self._former.pop())
 
+    def __repr__(self) -> str:
+        return call_text("detect_anomaly", check_nan=self._check_nan)
+
 
 class set_detect_anomaly(detect_anomaly):
     """Switch anomaly detection on or off at once; as a context manager, put it back at the end."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         super().__init__(check_nan)
-        self._mode = bool(mode)
+        self._mode = flag("set_detect_anomaly: mode", mode)
         self._before = (anomaly.enabled, anomaly.check_nan)
-        _switch(self._mode, check_nan)
+        _switch(self._mode, self._check_nan)
 
     def __enter__(self) -> None:
         self._former.append(self._before)
         _switch(self._mode, self._check_nan)
+
+    def __repr__(self) -> str:
+        return call_text("set_detect_anomaly", mode=self._mode, check_nan=self._check_nan)
 
 
 def is_anomaly_enabled() -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import flag, many
 from ..storage import new_storage
 from ..tensor_base import TensorBase, new_tensor
 from .accumulate import added, own_copy
@@ -36,15 +37,15 @@ def backward(
     Errors: RuntimeError when a result has no graph, a gradient is missing or of another shape, or
     the graph was freed. A backward that raises changes no `.grad`.
     """
-    outputs = _many(tensors)
+    outputs = _many("backward: tensors", tensors)
     if not outputs:
         raise RuntimeError("backward requires at least one tensor")
     roots = _roots(outputs, _gradients(outputs, grad_tensors))
-    retain = create_graph if retain_graph is None else bool(retain_graph)
+    retain = create_graph if retain_graph is None else flag("retain_graph", retain_graph)
     if inputs is None:
         run(roots, retain_graph=retain, create_graph=create_graph)
         return
-    wanted = _many(inputs)
+    wanted = _many("backward: inputs", inputs)
     if not wanted:
         raise RuntimeError("backward: inputs cannot be empty; leave it out to reach every leaf")
     targets = _targets(wanted)
@@ -88,7 +89,7 @@ def grad(
 
     Errors: as `backward`; RuntimeError for an input without requires_grad or not used in the graph.
     """
-    wanted, results = _many(inputs), _many(outputs)
+    wanted, results = _many("grad: inputs", inputs), _many("grad: outputs", outputs)
     if not wanted:
         raise RuntimeError("grad requires at least one input tensor")
     if not results:
@@ -100,7 +101,7 @@ def grad(
         )
     roots = _roots(results, _gradients(results, grad_outputs))
     targets = _targets(wanted)
-    retain = create_graph if retain_graph is None else bool(retain_graph)
+    retain = create_graph if retain_graph is None else flag("retain_graph", retain_graph)
     found = run(
         roots, retain_graph=retain, create_graph=create_graph, targets=targets, accumulate=False
     )
@@ -129,22 +130,24 @@ def _recorded_clone(gradient: Any) -> Any:
     return gradient.clone()
 
 
-def _many(tensors: Tensors) -> list[Any]:
+def _many(name: str, tensors: Tensors) -> list[Any]:
     if isinstance(tensors, (TensorBase, GradientEdge)):
         return [tensors]
-    return list(tensors)
+    return many(name, tensors, "a Tensor or a sequence of them")
 
 
-def _edge_of(value: Any, what: str) -> Target:
+def _edge_of(value: Any, what: str, position: int) -> Target:
     if isinstance(value, GradientEdge):
         return value.node, value.output_nr
     if not isinstance(value, TensorBase):
-        raise TypeError(f"{what}: expected a Tensor, found {type(value).__name__}")
+        raise TypeError(
+            f"{what}: expected a Tensor, found {type(value).__name__} at position {position}"
+        )
     if not value.requires_grad:
         raise RuntimeError(
-            "One of the differentiated Tensors does not require grad"
+            f"One of the differentiated Tensors does not require grad: input {position}"
             if what == "inputs"
-            else "element 0 of tensors does not require grad and does not have a grad_fn"
+            else f"element {position} of tensors does not require grad and does not have a grad_fn"
         )
     node = edge(value)
     assert node is not None
@@ -152,13 +155,13 @@ def _edge_of(value: Any, what: str) -> Target:
 
 
 def _targets(wanted: Sequence[Any]) -> list[Target]:
-    return [_edge_of(value, "inputs") for value in wanted]
+    return [_edge_of(value, "inputs", position) for position, value in enumerate(wanted)]
 
 
 def _gradients(outputs: Sequence[Any], given: Any) -> list[Any]:
     if given is None:
         return [None] * len(outputs)
-    gradients = [given] if isinstance(given, TensorBase) else list(given)
+    gradients = _many("grad_outputs", given)
     if len(gradients) != len(outputs):
         raise RuntimeError(
             "The number of grad_outputs must match the number of outputs: "
@@ -170,7 +173,7 @@ def _gradients(outputs: Sequence[Any], given: Any) -> list[Any]:
 def _roots(outputs: Sequence[Any], gradients: Sequence[Any]) -> list[tuple[Node, int, Any]]:
     roots = []
     for position, (output, gradient) in enumerate(zip(outputs, gradients, strict=True)):
-        node, number = _edge_of(output, "outputs")
+        node, number = _edge_of(output, "outputs", position)
         if isinstance(output, GradientEdge):
             if gradient is None:
                 gradient = _one_for(node, number)

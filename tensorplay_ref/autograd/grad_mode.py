@@ -11,7 +11,9 @@ import inspect
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
+
+from ..arguments import call_text, flag, require_callable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,6 +72,9 @@ class _GradMode:
 
         return wrapper  # type: ignore[return-value]
 
+    def __repr__(self) -> str:
+        return call_text(type(self).__name__)
+
 
 def _generator_wrapper(function: Callable[..., Any], mode: bool) -> Callable[..., Any]:
     @functools.wraps(function)
@@ -98,25 +103,40 @@ def _generator_wrapper(function: Callable[..., Any], mode: bool) -> Callable[...
     return wrapper
 
 
-class no_grad(_GradMode):
-    """Operations inside are not recorded and save nothing: `with no_grad():` or `@no_grad()`."""
+class _Mode(_GradMode):
+    """A grad mode without arguments, so that a decorator may stand without parentheses."""
 
-    def __init__(self) -> None:
-        super().__init__(False)
+    def __new__(cls, function: F | None = None) -> Self:
+        """The context, or the decorated function, as in PyTorch."""
+        if function is None:
+            return super().__new__(cls)
+        require_callable(
+            f"{cls.__name__} takes no argument but the function it decorates; it", function
+        )
+        decorated: Any = cls()(function)
+        return decorated  # type: ignore[no-any-return]
+
+    def __init__(self, function: Callable[..., Any] | None = None) -> None:
+        """Nothing to set: the mode belongs to the class."""
 
 
-class enable_grad(_GradMode):
+class no_grad(_Mode):
+    """Operations inside are not recorded and save nothing: `with no_grad():`, `@no_grad`."""
+
+    _mode = False
+
+
+class enable_grad(_Mode):
     """Operations inside are recorded again, also inside `no_grad`."""
 
-    def __init__(self) -> None:
-        super().__init__(True)
+    _mode = True
 
 
 class set_grad_enabled(_GradMode):
     """Set grad mode at once; used as a context manager, put the former mode back at the end."""
 
     def __init__(self, mode: bool) -> None:
-        super().__init__(bool(mode))
+        super().__init__(flag("set_grad_enabled: mode", mode))
         self._before = grad_enabled.get()
         grad_enabled.set(self._mode)
 
@@ -129,4 +149,4 @@ class set_grad_enabled(_GradMode):
         return super().__call__(function)
 
     def __repr__(self) -> str:
-        return f"set_grad_enabled(mode={self._mode})"
+        return call_text("set_grad_enabled", mode=self._mode)

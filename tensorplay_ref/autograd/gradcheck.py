@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import many
 from ..tensor_base import TensorBase
 from .differentiation import grad
 
@@ -95,7 +96,11 @@ def gradgradcheck(
 
 
 def _arguments(inputs: Any) -> list[Any]:
-    return [inputs] if isinstance(inputs, TensorBase) else list(inputs)
+    return (
+        [inputs]
+        if isinstance(inputs, TensorBase)
+        else many("gradcheck: inputs", inputs, "a Tensor or a sequence of them")
+    )
 
 
 def _checked(arguments: Sequence[Any]) -> list[Any]:
@@ -113,7 +118,11 @@ def _checked(arguments: Sequence[Any]) -> list[Any]:
 
 def _outputs(fn: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
     result = fn(*arguments)
-    results = [result] if isinstance(result, TensorBase) else list(result)
+    results = (
+        [result]
+        if isinstance(result, TensorBase)
+        else many("gradcheck: what fn returns", result, "a Tensor or a sequence of them")
+    )
     return [r for r in results if isinstance(r, TensorBase) and r.requires_grad]
 
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
+from ..arguments import call_text, flag, function_name, require_callable
+from ..contexts import Context, context
 from ..device import CPU, Device
 from ..tensor_base import TensorBase, detached
 from ..transfer import copy_to
@@ -77,9 +78,7 @@ class saved_tensor_hooks:
 
     def __enter__(self) -> None:
         for name in ("pack_hook", "unpack_hook"):
-            if not callable(getattr(self, name)):
-                found = type(getattr(self, name)).__name__
-                raise TypeError(f"saved tensor hooks: {name} must be callable, found {found}")
+            require_callable(f"saved tensor hooks: {name}", getattr(self, name))
         message = _disabled.get()
         if message is not None:
             raise RuntimeError(message)
@@ -127,6 +126,9 @@ class saved_tensor_hooks:
 
         return wrapper
 
+    def __repr__(self) -> str:
+        return call_text(type(self).__name__, self.pack_hook, self.unpack_hook)
+
 
 saved_tensors_hooks = saved_tensor_hooks
 
@@ -152,8 +154,17 @@ class save_on_cpu(saved_tensor_hooks):
     """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        if callable(pin_memory):
+            raise TypeError(
+                "save_on_cpu: pin_memory must be True or False, found the function "
+                f"{function_name(pin_memory)}; as a decorator write @save_on_cpu() with parentheses"
+            )
         del device_type
-        pinned = bool(pin_memory)
+        pinned = flag("save_on_cpu: pin_memory", pin_memory)
+        self._begin(pinned)
+
+    def _begin(self, pinned: bool) -> None:
+        self._pinned = pinned
 
         def pack(tensor: TensorBase) -> OnHost:
             device = tensor.device
@@ -189,6 +200,18 @@ class save_on_cpu(saved_tensor_hooks):
 
         super().__init__(pack, unpack)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the two functions, which have no pickle; those of a subclass are its own."""
+        return {"_pinned": self._pinned} if type(self) is save_on_cpu else self.__dict__
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "pack_hook" not in state:
+            self._begin(self._pinned)
+
+    def __repr__(self) -> str:
+        return call_text(type(self).__name__, pin_memory=self._pinned)
+
 
 def _current_pair() -> tuple[Callable[[Any], Any], Callable[[Any], Any]] | None:
     """The innermost (pack, unpack) pair of this thread or task; None when there is none."""
@@ -196,13 +219,23 @@ def _current_pair() -> tuple[Callable[[Any], Any], Callable[[Any], Any]] | None:
     return (stack[-1].pack, stack[-1].unpack) if stack else None
 
 
-@contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+def disable_saved_tensors_hooks(error_message: str) -> Context[None]:
     """Forbid saved tensor hooks inside: entering a pair raises RuntimeError(error_message).
 
     Nests, and puts the former message back. Errors: RuntimeError(error_message) at once when hooks
-    are open already. Source: PyTorch's `disable_saved_tensors_hooks`.
+    are open already; TypeError for a message that is no text. Source: PyTorch's
+    `disable_saved_tensors_hooks`.
     """
+    if not isinstance(error_message, str):
+        raise TypeError(
+            "disable_saved_tensors_hooks: error_message must be a str, found "
+            f"{type(error_message).__name__}"
+        )
+    return _disable_saved_tensors_hooks(error_message)
+
+
+@context
+def _disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     if hook_stack.get():
         raise RuntimeError(error_message)
     former = _disabled.get()
@@ -213,7 +246,7 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         _disabled.set(former)
 
 
-@contextmanager
+@context
 def native_engine(engine: Any) -> Iterator[None]:
     """Tell `engine` of every entry and exit of saved tensor hooks inside the context.
 

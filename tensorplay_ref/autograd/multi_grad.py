@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
+from ..arguments import many, require_callable, shown
 from ..tensor_base import TensorBase
 from .node import AccumulateGrad, Node, edge, register_tensor_hook
 
@@ -28,13 +29,18 @@ current_walk: ContextVar[Walk | None] = ContextVar("current_walk", default=None)
 class MultiGradHandle:
     """What register_multi_grad_hook returns: `remove()` takes the hook off every tensor."""
 
-    def __init__(self, handles: Sequence[Any]) -> None:
+    def __init__(self, handles: Sequence[Any], text: str) -> None:
         self._handles = handles
+        self._text = text
 
     def remove(self) -> None:
         """Take the hook off all its tensors."""
         for handle in self._handles:
             handle.remove()
+        self._text = "removed"
+
+    def __repr__(self) -> str:
+        return f"MultiGradHandle({self._text})"
 
 
 def register_multi_grad_hook(
@@ -48,13 +54,20 @@ def register_multi_grad_hook(
             computes is there, with None for the others; with "any" as fn(gradient) on the first.
         mode: "all" or "any".
 
-    Errors: ValueError for another mode; RuntimeError for a tensor without requires_grad.
+    Errors: ValueError for another mode; TypeError for what is no tensor or cannot be called;
+    RuntimeError for a tensor without requires_grad.
     Source: PyTorch's `torch.autograd.graph.register_multi_grad_hook`.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"register_multi_grad_hook: mode must be 'all' or 'any', found {mode!r}")
-    tensors = list(tensors)
+    require_callable("register_multi_grad_hook: fn", fn)
+    tensors = many("register_multi_grad_hook: tensors", tensors)
     for position, tensor in enumerate(tensors):
+        if not isinstance(tensor, TensorBase):
+            raise TypeError(
+                "register_multi_grad_hook: expected Tensors, found "
+                f"{type(tensor).__name__} at position {position}"
+            )
         if not tensor.requires_grad:
             raise RuntimeError(
                 f"register_multi_grad_hook: tensor {position} does not require a gradient"
@@ -89,7 +102,7 @@ def register_multi_grad_hook(
         return hook
 
     handles = [register_tensor_hook(t, collect(position)) for position, t in enumerate(tensors)]
-    return MultiGradHandle(handles)
+    return MultiGradHandle(handles, f"{shown(fn)}, mode={mode!r}, tensors={count}")
 
 
 def _weak_node(tensor: TensorBase) -> Callable[[], Node | None]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
+from ..contexts import context
 from ..storage import Storage
 from ..tensor_base import TensorBase, detached
 from ..transfer import copy_to
@@ -27,6 +27,9 @@ class _Kept:
     def __init__(self, value: TensorBase) -> None:
         self.value = value
 
+    def __repr__(self) -> str:
+        return f"Kept({self.value.dtype} {self.value.shape}, cloned before it is changed)"
+
 
 class MutationGuard:
     """The open context: which values are saved from which storage.
@@ -39,6 +42,9 @@ class MutationGuard:
         self.cloned = 0
         self.open = True
         self._kept: WeakKeyDictionary[Storage, WeakSet[_Kept]] = WeakKeyDictionary()
+
+    def __repr__(self) -> str:
+        return f"MutationGuard({'open' if self.open else 'left'}, {self.cloned} cloned)"
 
     def pack(self, tensor: TensorBase) -> _Kept:
         """Keep an alias, and remember that it depends on the tensor's storage."""
@@ -67,7 +73,7 @@ class MutationGuard:
             kept.value = clones[view]
 
 
-@contextmanager
+@context
 def allow_mutation_on_saved_tensors() -> Iterator[MutationGuard]:
     """Inside, saved tensors may be changed in place: backward sees the values that were saved.
 

@@ -237,8 +237,10 @@ def connect(node: Node, tensors: tuple[Any, ...]) -> None:
 def get_gradient_edge(tensor: TensorBase) -> GradientEdge:
     """The edge that stands for `tensor`: its node (AccumulateGrad for a leaf) and result number.
 
-    Errors: RuntimeError when the tensor does not require a gradient.
+    Errors: RuntimeError when the tensor does not require a gradient; TypeError for no tensor.
     """
+    if not isinstance(tensor, TensorBase):
+        raise TypeError(f"get_gradient_edge: expected a Tensor, found {type(tensor).__name__}")
     if not tensor.requires_grad:
         raise RuntimeError(
             "it is not possible to get the gradient edge of a tensor that does not require "

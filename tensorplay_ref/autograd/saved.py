@@ -12,6 +12,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import ref as weak_reference
 
+from ..formatting import slot_text
 from ..storage import Array, CountedStorage, SlotCount, Storage, new_storage
 from ..tensor_base import TensorBase, detached, leaf_of, new_tensor
 from .grad_mode import grad_enabled
@@ -301,6 +302,9 @@ class SavedTensor:
     def freed(self) -> bool:
         """Whether what was kept has been released."""
         return self._storage is None and self._unpack_hook is None
+
+    def __repr__(self) -> str:
+        return slot_text(self)
 
     # -- the end ---------------------------------------------------------------------------------
     def release(self, owner: Node | None = None) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
+from ..arguments import hook_name
 from ..autograd.node import AccumulateGrad, Node
 from ..autograd.saved import SavedTensor
 from .boxes import TO_THE_NEXT, Arrow, Box, LeafBox, StoreBox
@@ -15,7 +16,7 @@ from .graph_text import graph_text
 from .kept import Kept, kept_by
 from .mermaid import mermaid
 from .saved_report import described, result_label, role_of
-from .tables import hook_name, listing, plural, tensor_text
+from .tables import listing, plural, tensor_text
 from .walk import Names, Roots, Walk, operation_name, result_of, slot_names
 
 # An input further back than this counts as far away, whether or not it is always the same.

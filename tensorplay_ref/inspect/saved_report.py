@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..arguments import hook_name
 from ..autograd.node import Node
 from ..autograd.saved import SavedTensor
 from .figures import new_axes
 from .kept import Kept, kept_by
 from .saved_bars import MOST_BARS, by_name, draw_bars
-from .tables import NOTHING, hook_name, html_table, plural, text_table
+from .tables import NOTHING, html_table, plural, text_table
 from .walk import Names, Roots, Walk, operation_name, slot_names
 
 if TYPE_CHECKING:

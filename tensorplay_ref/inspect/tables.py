@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import html
-import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 NOTHING = "-"
@@ -84,23 +82,3 @@ def listing(counts: Iterable[tuple[str, int]]) -> str:
 def tensor_text(shape: tuple[int, ...] | None, dtype: Any) -> str:
     """A shape and a dtype, such as "(3, 4) float32"."""
     return NOTHING if shape is None else f"{shape} {dtype}"
-
-
-def hook_name(hook: Callable[..., Any]) -> str:
-    """What a reader calls a hook: the class or function around it, else its own name.
-
-    A bound method has the name of its object's class, and a function made inside another one that
-    of the outermost: the unpack of `save_on_cpu` is "save_on_cpu". A lambda at the top is "lambda".
-    """
-    while isinstance(hook, functools.partial):
-        hook = hook.func
-    if inspect.ismethod(hook):
-        owner = hook.__self__
-        return (owner if isinstance(owner, type) else type(owner)).__name__
-    qualified = getattr(hook, "__qualname__", None)
-    if qualified is None:
-        return type(hook).__name__
-    for part in qualified.split("."):
-        if part not in ("<locals>", "<lambda>"):
-            return str(part)
-    return "lambda"

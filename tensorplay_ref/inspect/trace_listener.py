@@ -9,13 +9,13 @@ from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 from ..accelerator import Event
+from ..arguments import hook_name
 from ..autograd.node import Node
 from ..autograd.saved import SavedTensor, hook_stack
 from ..ops.operation import Operation
 from ..storage import Storage
 from ..tensor_base import TensorBase
 from .kept import Memories, kept_by
-from .tables import hook_name
 from .trace_event import LEDGER_KINDS, TraceEvent
 from .walk import Names, operation_name, slot_names
 

@@ -245,7 +245,13 @@ def result(cls: type[Operation], a: Operand, b: Operand) -> Any:
 
     Errors: TypeError for an operand that is no tensor, number or array.
     """
-    found = binary(cls, a, b)
+    try:
+        found = binary(cls, a, b)
+    except AttributeError:
+        # Asked here, where a Tensor is missing for certain, and not before every operation.
+        if isinstance(a, TensorBase) or isinstance(b, TensorBase):
+            raise
+        found = NotImplemented
     if found is NotImplemented:
         raise TypeError(
             f"{cls.__name__}: expected a Tensor, a number or a NumPy array, found "

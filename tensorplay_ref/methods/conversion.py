@@ -28,11 +28,18 @@ class ConversionMethods(TensorBase):
         """To a dtype, a device, both, or those of another tensor; itself if nothing changes.
 
         Args:
-            args: `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(other)`; also as keywords.
+            args: `to(dtype)`, `to(device)`, `to(device, dtype)` or `to(other)`; also as keywords;
+                non_blocking and copy may stand behind them.
             non_blocking: do not wait for a copy between devices; needs pinned host memory.
             copy: make a copy even if nothing changes.
+
+        Errors: TypeError for what is neither dtype, device nor tensor, and for one given twice.
         """
-        device, dtype = _target(self, args, kwargs)
+        if args and isinstance(args[-1], bool):
+            switches = [value for value in args if isinstance(value, bool)]
+            args = args[: -len(switches)]
+            non_blocking, copy = (*switches, copy)[:2]
+        device, dtype = _target(args, kwargs)
         result = self
         if dtype is not None and dtype != self._array.dtype:
             result = Cast.apply(result, dtype)
@@ -225,7 +232,7 @@ class CastMethods(ConversionMethods):
 
 
 def _target(
-    tensor: TensorBase, args: tuple[Any, ...], kwargs: dict[str, Any]
+    args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Device | None, np.dtype[Any] | None]:
     """The device and dtype that the arguments of `to` name; None for what they leave alone."""
     device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
@@ -235,11 +242,15 @@ def _target(
         raise TypeError(f"to: unexpected arguments {', '.join(kwargs)}")
     for value in args:
         if isinstance(value, TensorBase):
-            device, dtype = value.device, value.dtype
+            where, kind = value.device, value.dtype
         elif isinstance(value, (Device, DeviceType)) or _is_device_name(value):
-            device = value
-        elif value is not None:
-            dtype = value
+            where, kind = value, None
+        else:
+            where, kind = None, value
+        if where is not None:
+            device = _once("device", device, where)
+        if kind is not None:
+            dtype = _once("dtype", dtype, kind)
     try:
         found = None if dtype is None else np.dtype(dtype)
     except TypeError:
@@ -248,6 +259,13 @@ def _target(
             "to(float64), to('cuda')"
         ) from None
     return None if device is None else as_device(device), found
+
+
+def _once(name: str, former: Any, value: Any) -> Any:
+    """The value, when there was none before. Errors: TypeError naming both."""
+    if former is not None:
+        raise TypeError(f"to: the {name} is given twice, as {former} and as {value}")
+    return value
 
 
 def _is_device_name(value: object) -> bool:

@@ -19,7 +19,7 @@ from ..transfer import copy_to
 from .elementwise import shapes_differ
 from .index import integers_first, tensor_key
 from .operation import Operation, common_device, recording
-from .promotion import number_as, promoted
+from .promotion import NUMBERS, number_as, promoted
 from .temporaries import zeros
 from .writable import check_writable
 
@@ -65,6 +65,10 @@ def copy_(target: Any, source: Any, operation: str = "copy_") -> Any:
             source = source.to(target._storage.device)  # type: ignore[attr-defined]
     elif isinstance(source, np.ndarray):
         source = wrap(type(target), source.copy(), target._storage.device)
+    elif not isinstance(source, NUMBERS):
+        raise TypeError(
+            f"{operation}: expected a number or a Tensor, found {type(source).__name__}"
+        )
     operands = (target, source)
     common_device(CopyInto, operands)
     check_writable(operation, target, recording(operands))

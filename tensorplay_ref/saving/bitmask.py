@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import many
+from ..autograd.operation_names import warn_of_near_misses
 from ..autograd.packing import packing_operation
 from ..tensor_base import TensorBase
 from .placement import computed, dense, restored
@@ -56,6 +58,8 @@ class bitmask(Policy):
         super().__init__(**options)
         if isinstance(also, str):
             raise TypeError("bitmask: `also` must be a collection of names, found a single str")
+        also = many("bitmask: also", also)
+        warn_of_near_misses("bitmask", also)
         self._masks = {**dict.fromkeys(also, _above), **SIGN_ONLY}
 
     def pack(self, tensor: TensorBase) -> Any:

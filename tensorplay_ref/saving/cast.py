@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..dtypes import numpy_dtype
 from ..tensor_base import TensorBase
 from .placement import computed
 from .policy import Packed, Policy
@@ -37,7 +38,8 @@ class cast(Policy):
     def __init__(self, dtype: DTypeLike, **options: Any) -> None:
         super().__init__(**options)
         self._upper_half = isinstance(dtype, str) and dtype == "bfloat16"
-        self._dtype: np.dtype[Any] = np.dtype(np.uint16 if self._upper_half else dtype)
+        kept_as = np.uint16 if self._upper_half else dtype
+        self._dtype: np.dtype[Any] = numpy_dtype("cast", kept_as)
         if not self._upper_half and self._dtype.kind != "f":
             raise TypeError(f"cast: dtype must be floating, found {self._dtype}")
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..autograd.operation_names import warn_of_near_misses
 from ..autograd.packing import packing_operation
 from ..tensor_base import TensorBase
 from .policy import Policy, check_pair, pack_with, unpack_with
@@ -53,6 +55,27 @@ class choose(Policy):
         return unpack_with(packed.pair, packed.packed)
 
 
+@dataclass(frozen=True)
+class _Named:
+    """Whether an operation has one of some names; an object, because a lambda has no pickle."""
+
+    names: frozenset[str]
+
+    def __call__(self, operation: str, tensor: Any) -> bool:
+        return operation in self.names
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """The policy where the predicate is true, else None."""
+
+    predicate: Callable[[str, Any], bool]
+    policy: Any
+
+    def __call__(self, operation: str, tensor: Any) -> Any:
+        return self.policy if self.predicate(operation, tensor) else None
+
+
 class only(choose):
     """Apply a policy to some tensors and leave the others as they are.
 
@@ -60,10 +83,11 @@ class only(choose):
 
     Args:
         predicate: which: a function of (operation, tensor), with the name of the operation that
-            saves the tensor, or the name or names of such operations.
+            saves the tensor, or the name or names of such operations. Of a name that no operation
+            has so far, but nearly, a warning says so: a Function of that name may still come.
         policy: a policy, or any other saved_tensor_hooks object.
 
-    Errors: TypeError for other arguments.
+    Errors: TypeError for other arguments, or names that are no text.
     """
 
     def __init__(
@@ -72,11 +96,10 @@ class only(choose):
         check_pair("only: policy", policy)
         if isinstance(predicate, (str, list, tuple, set, frozenset)):
             names = frozenset([predicate] if isinstance(predicate, str) else predicate)
-            super().__init__(lambda operation, tensor: policy if operation in names else None)
+            warn_of_near_misses("only", names)
+            super().__init__(_Selection(_Named(names), policy))
         elif callable(predicate):
-            super().__init__(
-                lambda operation, tensor: policy if predicate(operation, tensor) else None
-            )
+            super().__init__(_Selection(predicate, policy))
         else:
             raise TypeError(
                 "only: predicate must be callable or names of operations, found "

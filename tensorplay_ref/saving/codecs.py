@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arguments import flag, whole
+
 Array = NDArray[Any]
 
 
@@ -23,13 +25,15 @@ class Codec(NamedTuple):
 def make_codec(name: str, level: int, shuffle: bool) -> Codec:
     """The codec of this name; `shuffle` puts the first bytes of all elements first, and so on.
 
-    Errors: ValueError for an unknown name or level; ImportError naming what to install.
+    Errors: ValueError for an unknown name or level, TypeError for a level that is no whole number;
+    ImportError naming what to install.
     """
     if name not in _MAKERS:
         raise ValueError(f"compress: codec must be one of {sorted(_MAKERS)}, found {name!r}")
+    level = whole("compress: level", level)
     if not 1 <= level <= 9:
         raise ValueError(f"compress: level must be 1 (fast) to 9 (small), found {level!r}")
-    return _MAKERS[name](level, shuffle)
+    return _MAKERS[name](level, flag("compress: shuffle", shuffle))
 
 
 def _zlib(level: int, shuffle: bool) -> Codec:

@@ -29,14 +29,21 @@ class compress(Policy):
 
     Saves: the compressed bytes.
 
-    Errors: ValueError for an unknown codec or level; ImportError when its package is missing.
+    Errors: ValueError for an unknown codec or level, TypeError for a level that is no whole number;
+    ImportError when the codec's package is missing.
     """
 
     def __init__(
         self, codec: str = "zlib", level: int = 1, shuffle: bool = True, **options: Any
     ) -> None:
+        self._codec_options = (codec, level, shuffle)
         super().__init__(**{"min_bytes": 1024, **options})
-        self._codec = make_codec(codec, level, shuffle)
+
+    not_copied = (*Policy.not_copied, "_codec")
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._codec = make_codec(*self._codec_options)
 
     def pack(self, tensor: TensorBase) -> Any:
         """The bytes as a uint8 tensor, the layout and the original device."""

@@ -52,6 +52,9 @@ class ArrayFile:
         weakref.finalize(self, _in_process, os.getpid(), _remove_file, self.path)
         self.directory: PrivateDirectory | None = None
 
+    def __repr__(self) -> str:
+        return f"ArrayFile({self._dtype} {self._shape}, {self.nbytes} bytes)"
+
     def read(self) -> Array:
         """The array. Errors: RuntimeError naming the file when it was deleted or changed."""
         try:

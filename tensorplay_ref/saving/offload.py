@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..arguments import flag
 from ..device import CPU
 from ..tensor_base import TensorBase
 from ..transfer import copy_to
@@ -33,7 +34,7 @@ class offload(Policy):
         pin_memory: bool = False,
     ) -> None:
         super().__init__(min_bytes=min_bytes, skip_leaves=skip_leaves, deduplicate=deduplicate)
-        self._pinned = bool(pin_memory)
+        self._pinned = flag("offload: pin_memory", pin_memory)
 
     def pack(self, tensor: TensorBase) -> Any:
         """The host copy and the original device."""

@@ -7,6 +7,7 @@ import threading
 import weakref
 from typing import Any
 
+from ..arguments import shown
 from ..tensor_base import TensorBase
 from .files import ArrayFile, PrivateDirectory
 from .placement import dense, from_host, on_host, restored
@@ -29,9 +30,9 @@ class on_disk(Policy):
 
     Saves: nothing in memory but the name of the file, its layout and its checksum.
 
-    Errors: OSError while packing when the directory cannot be used or the disk is full: the
-    operation fails and nothing half written is left. RuntimeError while unpacking when the file was
-    deleted or changed, naming it.
+    Errors: TypeError for a directory that is no path. OSError while packing when the directory
+    cannot be used or the disk is full: the operation fails and nothing half written is left.
+    RuntimeError while unpacking when the file was deleted or changed, naming it.
     """
 
     def __init__(
@@ -41,6 +42,8 @@ class on_disk(Policy):
         **options: Any,
     ) -> None:
         super().__init__(min_bytes=min_bytes, **options)
+        if directory is not None and not isinstance(directory, (str, os.PathLike)):
+            raise TypeError(f"on_disk: directory must be a path, found {shown(directory)}")
         self._parent = directory
 
     not_copied = (*Policy.not_copied, "_directory", "_opening")

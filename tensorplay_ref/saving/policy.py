@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+from ..arguments import amount, call_text, flag, shown
 from ..autograd.graph import saved_tensor_hooks
 from ..autograd.packing import packing_operation
 from ..storage import CountedStorage, SlotCount, Storage
@@ -42,6 +43,9 @@ class Kept:
             )
         return self.tensor
 
+    def __repr__(self) -> str:
+        return f"Kept({self.tensor.dtype} {self.tensor.shape}, version {self.version})"
+
 
 class Shared:
     """One packed object for all slots that save the same values."""
@@ -50,6 +54,9 @@ class Shared:
 
     def __init__(self, packed: Any) -> None:
         self.packed = packed
+
+    def __repr__(self) -> str:
+        return f"Shared({shown(self.packed)})"
 
 
 class Policy(saved_tensor_hooks):
@@ -65,19 +72,39 @@ class Policy(saved_tensor_hooks):
             are: they stay in memory anyway.
         deduplicate: pack the same values once when several slots save them, such as the result of
             relu, which relu's backward and the next layer's read.
+
+    Errors: TypeError for another option, or one of another type.
     """
 
     # Whether `pack` treats the same tensor differently for different operations.
     by_operation = False
+    _made_with: tuple[tuple[Any, ...], dict[str, Any]]
     # What `_begin` sets.
     not_copied: ClassVar[tuple[str, ...]] = ("_shared", "_lock")
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        """The arguments are kept, so that every policy prints as the call that made it."""
+        policy = super().__new__(cls)
+        policy._made_with = (args, kwargs)
+        return policy
+
     def __init__(
-        self, *, min_bytes: int = 0, skip_leaves: bool = True, deduplicate: bool = True
+        self,
+        *,
+        min_bytes: int = 0,
+        skip_leaves: bool = True,
+        deduplicate: bool = True,
+        **unknown: Any,
     ) -> None:
-        self.min_bytes = min_bytes
-        self.skip_leaves = skip_leaves
-        self.deduplicate = deduplicate
+        name = type(self).__name__
+        if unknown:
+            raise TypeError(
+                f"{name}: there is no option {next(iter(unknown))!r}; every policy has min_bytes, "
+                "skip_leaves and deduplicate"
+            )
+        self.min_bytes = amount(f"{name}: min_bytes", min_bytes)
+        self.skip_leaves = flag(f"{name}: skip_leaves", skip_leaves)
+        self.deduplicate = flag(f"{name}: deduplicate", deduplicate)
         self._begin()
 
     def _begin(self) -> None:
@@ -92,6 +119,10 @@ class Policy(saved_tensor_hooks):
     def __getstate__(self) -> dict[str, Any]:
         """The options alone: a copy has packed nothing yet."""
         return {name: v for name, v in self.__dict__.items() if name not in self.not_copied}
+
+    def __repr__(self) -> str:
+        args, kwargs = self._made_with
+        return call_text(type(self).__name__, *args, **kwargs)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

@@ -40,7 +40,7 @@ class quantize(Policy):
         super().__init__(**options)
         if bits not in (4, 8):
             raise ValueError(f"quantize: bits must be 8 or 4, found {bits!r}")
-        if axis is not None and not isinstance(axis, int):
+        if axis is not None and (isinstance(axis, bool) or not isinstance(axis, int)):
             raise TypeError(f"quantize: axis must be an int or None, found {axis!r}")
         self._half_bytes = bits == 4
         self._levels = 7 if bits == 4 else 127

@@ -11,12 +11,14 @@ that `use_reentrant` is False by default, as PyTorch recommends, and True is not
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 
+from ..arguments import flag, many, require_callable, shown, whole
 from ..autograd.grad_mode import grad_enabled
 from ..autograd.graph import saved_tensor_hooks
+from ..contexts import context
 from .recomputation import CheckpointError
 from .region import Region, recompute
 from .selective import (
@@ -54,7 +56,7 @@ def checkpoint(
     preserve_rng_state: bool = True,
     determinism_check: str = "default",
     early_stop: bool = True,
-    context_fn: Callable[[], tuple[Context, Context]] = noop_context_fn,
+    context_fn: Callable[[], tuple[Context, Context]] | None = None,
     **kwargs: Any,
 ) -> Any:
     """Call `function(*args, **kwargs)` and run it again in each backward instead of saving.
@@ -75,7 +77,7 @@ def checkpoint(
         early_stop: end the second run with the last tensor that is needed. Contexts opened in the
             function see an exception pass then.
         context_fn: called once; returns a context for the first run and one for the second, which
-            is entered anew in each backward.
+            is entered anew in each backward. None for `noop_context_fn`.
 
     Saves: the tensor arguments.
 
@@ -84,8 +86,10 @@ def checkpoint(
         RuntimeError: in backward, when an argument or a saved tensor from outside of the region was
             changed in place since the first run.
         ValueError: use_reentrant=True or an unknown determinism_check.
+        TypeError: a function that cannot be called, or a context_fn that returns no two contexts.
     """
-    if use_reentrant:
+    require_callable("checkpoint: function", function)
+    if flag("checkpoint: use_reentrant", use_reentrant):
         raise ValueError(
             "checkpoint: use_reentrant=True is not offered; leave it out or pass False, which also "
             "works with autograd.grad, with keyword arguments and for second derivatives"
@@ -97,21 +101,33 @@ def checkpoint(
         )
     if not grad_enabled.get():
         return function(*args, **kwargs)
-    first_context, second_context = context_fn()
+    first_context, second_context = _contexts(context_fn or noop_context_fn)
     overriding = _early_stop.get()
     region = Region(
         function,
         args,
         kwargs,
-        preserve_rng_state=preserve_rng_state,
+        preserve_rng_state=flag("checkpoint: preserve_rng_state", preserve_rng_state),
         compare=determinism_check == "default",
-        early_stop=early_stop if overriding is None else overriding,
+        early_stop=flag("checkpoint: early_stop", early_stop) if overriding is None else overriding,
         context=second_context,
     )
     with saved_tensor_hooks(region.pack, recompute), first_context:
         result = function(*args, **kwargs)
     region.end_first_run()
     return result
+
+
+def _contexts(context_fn: Any) -> tuple[Context, Context]:
+    require_callable("checkpoint: context_fn", context_fn)
+    contexts = context_fn()
+    listed = contexts if isinstance(contexts, (tuple, list)) else ()
+    if len(listed) != 2 or not all(hasattr(each, "__enter__") for each in listed):
+        raise TypeError(
+            "checkpoint: context_fn must return two contexts, one for each run, found "
+            f"{shown(contexts)}"
+        )
+    return listed[0], listed[1]
 
 
 def checkpoint_sequential(
@@ -134,7 +150,10 @@ def checkpoint_sequential(
 
     Errors: ValueError for a number of segments that is not possible.
     """
-    layers = list(functions)
+    layers = many("checkpoint_sequential: functions", functions)
+    for position, layer in enumerate(layers):
+        require_callable(f"checkpoint_sequential: function {position}", layer)
+    segments = whole("checkpoint_sequential: segments", segments)
     if not 1 <= segments <= len(layers):
         raise ValueError(
             f"checkpoint_sequential: segments must be 1 to {len(layers)}, the number of "
@@ -159,10 +178,14 @@ class _Piece:
         return value
 
 
-@contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
     """Decide about `early_stop` of every checkpoint called inside, whatever its argument says."""
-    before = _early_stop.set(bool(enable))
+    return _set_checkpoint_early_stop(flag("set_checkpoint_early_stop: enable", enable))
+
+
+@context
+def _set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    before = _early_stop.set(enable)
     try:
         yield
     finally:

@@ -29,6 +29,9 @@ class Holder:
         self.region = region
         self.index = index
 
+    def __repr__(self) -> str:
+        return f"Holder({self.index})"
+
 
 class Checkpoint(Node):
     """The owner of the slots in which a region saves its arguments. It is not part of the graph."""

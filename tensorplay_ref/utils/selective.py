@@ -8,7 +8,9 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Any
 
+from ..arguments import call_text, flag, shown
 from ..autograd.node import Node
+from ..autograd.operation_names import warn_of_near_misses
 from ..autograd.packing import operation_name
 from ..tensor_base import TensorBase
 
@@ -38,6 +40,9 @@ class SelectiveCheckpointContext:
 
     def __init__(self, *, is_recompute: bool) -> None:
         self.is_recompute = is_recompute
+
+    def __repr__(self) -> str:
+        return call_text(type(self).__name__, is_recompute=self.is_recompute)
 
 
 Policy = Callable[[SelectiveCheckpointContext, str, TensorBase], CheckpointPolicy | bool]
@@ -69,6 +74,10 @@ class SelectiveContext:
                 f"{type(decision).__name__}"
             )
         return decision in _SAVING
+
+    def __repr__(self) -> str:
+        run = "second" if self._context.is_recompute else "first"
+        return f"SelectiveContext({shown(self._policy)}, {run} run, copies={self.copies})"
 
     def __enter__(self) -> None:
         selection.set((*selection.get(), self))
@@ -111,6 +120,7 @@ def create_selective_checkpoint_contexts(
     policy: Policy
     if isinstance(policy_fn_or_list, (list, tuple, set, frozenset)):
         names = frozenset(_name_of(member) for member in policy_fn_or_list)
+        warn_of_near_misses("create_selective_checkpoint_contexts", names)
 
         def save_those(context: Any, operation: str, tensor: TensorBase) -> bool:
             return operation in names
@@ -124,7 +134,10 @@ def create_selective_checkpoint_contexts(
             "create_selective_checkpoint_contexts: policy_fn_or_list must be either a function or "
             f"a list of operations, found {type(policy_fn_or_list).__name__}"
         )
-    copies = bool(allow_cache_entry_mutation)
+    copies = flag(
+        "create_selective_checkpoint_contexts: allow_cache_entry_mutation",
+        allow_cache_entry_mutation,
+    )
     return SelectiveContext(policy, copies, False), SelectiveContext(policy, copies, True)
 
 

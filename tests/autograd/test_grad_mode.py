@@ -76,6 +76,18 @@ def test_decorators() -> None:
     assert recorded()
 
 
+@pytest.mark.parametrize("mode", [tp.no_grad, tp.enable_grad])
+def test_a_decorator_may_stand_without_parentheses(mode: Any) -> None:
+    @mode
+    def inside() -> bool:
+        """Asks."""
+        return tp.is_grad_enabled()
+
+    assert inside() is (mode is tp.enable_grad) and inside.__doc__ == "Asks."
+    with pytest.raises(TypeError, match=f"{mode.__name__} takes no argument .* found int"):
+        mode(3)
+
+
 def test_a_decorated_generator_is_in_the_mode_only_while_it_runs() -> None:
     seen: list[Any] = []
 

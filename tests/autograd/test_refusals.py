@@ -76,14 +76,58 @@ def test_when_memory_ends_while_gradients_are_put_down_none_is() -> None:
         (lambda x: x.sum().backward(inputs=[3]), TypeError, "int"),
         (lambda x: tp.autograd.grad(x.sum(), []), RuntimeError, "at least one input"),
         (lambda x: tp.autograd.grad([], x), RuntimeError, "at least one output"),
-        (lambda x: tp.autograd.backward([3.0]), TypeError, "float"),
+        (lambda x: tp.autograd.backward([3.0]), TypeError, "found float at position 0"),
+        (lambda x: tp.autograd.backward(3), TypeError, "backward: tensors must be .* found int"),
+        (
+            lambda x: tp.autograd.backward(x.sum(), 3),
+            TypeError,
+            "grad_outputs must be .* found int",
+        ),
+        (
+            lambda x: tp.autograd.grad(x.sum(), 3),
+            TypeError,
+            "grad: inputs must be a Tensor or a seq",
+        ),
+        (lambda x: tp.autograd.grad(3, x), TypeError, "grad: outputs must be .* found int"),
+        (
+            lambda x: tp.autograd.grad(x.sum(), [x, constant([1.0])]),
+            RuntimeError,
+            "One of the differentiated Tensors does not require grad: input 1",
+        ),
+        (
+            lambda x: tp.autograd.backward([x.sum(), constant([1.0])]),
+            RuntimeError,
+            "element 1 of tensors does not require grad",
+        ),
+        (lambda x: x.sum().backward(retain_graph="yes"), TypeError, "retain_graph must be True"),
+        (lambda x: graph.get_gradient_edge(3), TypeError, "get_gradient_edge: .* found int"),
+        (lambda x: x.requires_grad_("yes"), TypeError, "requires_grad must be True or False"),
+        (lambda x: tp.autograd.gradcheck(tp.exp, 3), TypeError, "gradcheck: inputs .* found int"),
+        (
+            lambda x: graph.register_multi_grad_hook([x, 3], print),
+            TypeError,
+            "register_multi_grad_hook: expected Tensors, found int at position 1",
+        ),
+        (lambda x: graph.register_multi_grad_hook(3, print), TypeError, "a sequence, found int"),
+        (lambda x: graph.register_multi_grad_hook([x], 3), TypeError, "fn must be callable"),
+        (lambda x: graph.save_on_cpu(pin_memory="yes"), TypeError, "True or False, found 'yes'"),
+        (lambda x: graph.save_on_cpu(tp.exp), TypeError, r"exp; .* write @save_on_cpu\(\) with"),
+        (
+            lambda x: graph.disable_saved_tensors_hooks(3),
+            TypeError,
+            "error_message must be a str, found int",
+        ),
+        (lambda x: tp.set_grad_enabled("yes"), TypeError, "mode must be True or False"),
+        (lambda x: tp.autograd.set_detect_anomaly("yes"), TypeError, "mode must be True or False"),
+        (lambda x: tp.autograd.detect_anomaly("yes"), TypeError, "check_nan must be True or False"),
     ],
 )
 def test_wrong_use_says_so(call: Callable[[Any], Any], error: Any, text: str) -> None:
     x = leaf([1.0, 2.0])
     with pytest.raises(error, match=text):
         call(x)
-    assert x.grad is None
+    assert x.grad is None and tp.is_grad_enabled() and graph._current_pair() is None
+    assert not tp.autograd.is_anomaly_enabled()
 
 
 def test_a_graph_that_was_freed_is_not_walked_silently() -> None:

@@ -2,8 +2,9 @@
 
 import functools
 
+from tensorplay_ref.arguments import hook_name
 from tensorplay_ref.autograd.graph import save_on_cpu
-from tensorplay_ref.inspect.tables import hook_name, html_table, listing, plural, text_table
+from tensorplay_ref.inspect.tables import html_table, listing, plural, text_table
 
 
 def test_numbers_stand_to_the_right_and_words_to_the_left():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tensorplay_ref.saving import (
     packing_operation,
     quantize,
 )
+from tensorplay_ref.utils.checkpoint import create_selective_checkpoint_contexts
 
 
 class Noting(Policy):
@@ -161,10 +163,32 @@ def test_bad_choices_are_refused() -> None:
         only("Relu", 3)
     with pytest.raises(TypeError, match="predicate"):
         only(3, bitmask())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="only: expected names of operations, found 3"):
+        only([3], bitmask())  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="bitmask: also must be a sequence, found int"):
+        bitmask(also=3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="select"):
         choose(3)  # type: ignore[arg-type]
     with choose(lambda operation, tensor: 3), pytest.raises(TypeError, match="found int"):
         tp.ones(2).requires_grad_().exp()
+
+
+def test_a_name_that_is_nearly_right_is_reported() -> None:
+    class Softplus2(tp.autograd.Function):
+        """Known as an operation from here on."""
+
+    with pytest.warns(UserWarning, match="only: no operation is called 'MatMul' .* 'Matmul'"):
+        only("MatMul", bitmask())
+    with pytest.warns(UserWarning, match="'MatmulBackward' so far; did you mean 'Matmul'"):
+        only(["Exp", "MatmulBackward"], bitmask())
+    with pytest.warns(UserWarning, match="'softplus2' so far; did you mean 'Softplus2'"):
+        bitmask(also=["softplus2"])
+    with pytest.warns(UserWarning, match="'leaky_relu' so far; did you mean 'LeakyRelu'"):
+        create_selective_checkpoint_contexts(["leaky_relu"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # The last one may be a Function that is still to come.
+        only(["Matmul", "ReluBackward", "Softplus2", "NobodyKnows"], bitmask())
 
 
 # -- compose ---------------------------------------------------------------------------------------

@@ -12,6 +12,16 @@ import pytest
 
 import tensorplay_ref as tp
 from tensorplay_ref import saving
+from tensorplay_ref.autograd.graph import save_on_cpu
+
+
+def nothing(operation: str, tensor: Any) -> None:
+    return None
+
+
+def anything(operation: str, tensor: Any) -> bool:
+    return True
+
 
 POLICIES: dict[str, Callable[[Path], Any]] = {
     "on_disk": lambda folder: saving.on_disk(folder, min_bytes=0),
@@ -23,6 +33,9 @@ POLICIES: dict[str, Callable[[Path], Any]] = {
     "compose": lambda folder: saving.compose(
         saving.on_disk(folder, min_bytes=0), saving.cast("bfloat16")
     ),
+    "save_on_cpu": lambda folder: save_on_cpu(),
+    "choose": lambda folder: saving.choose(nothing),
+    "only by a function": lambda folder: saving.only(anything, saving.quantize()),
     "only": lambda folder: saving.only("Exp", saving.on_disk(folder, min_bytes=0)),
 }
 COPIERS: dict[str, Callable[[Any], Any]] = {
@@ -30,14 +43,7 @@ COPIERS: dict[str, Callable[[Any], Any]] = {
     "deepcopy": copy.deepcopy,
     "pickle": lambda policy: pickle.loads(pickle.dumps(policy)),
 }
-# These hold functions that only this process knows.
-NOT_PICKLED = {"compress", "only"}
-CASES = [
-    (name, copier)
-    for name in POLICIES
-    for copier in COPIERS
-    if copier != "pickle" or name not in NOT_PICKLED
-]
+CASES = [(name, copier) for name in POLICIES for copier in COPIERS]
 
 
 def gradient(policy: Any) -> list[float]:

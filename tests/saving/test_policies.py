@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 import tensorplay_ref as tp
 from tensorplay_ref.autograd.graph import saved_tensor_hooks
-from tensorplay_ref.saving import Policy, cast, quantize
+from tensorplay_ref.saving import Policy, cast, compress, offload, on_disk, quantize
 from tests.saving.round_trip import (
     Noting,
     all_policies,
@@ -97,6 +97,26 @@ def test_gradients_of_second_order_pass(name: str) -> None:
 
 
 # -- options ---------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: cast("float16", min_byte=3), "cast: there is no option 'min_byte'; every policy"),
+        (lambda: cast("float16", min_bytes="x"), "cast: min_bytes must be a number, found 'x'"),
+        (lambda: quantize(skip_leaves="x"), "quantize: skip_leaves must be True or False"),
+        (lambda: Policy(deduplicate=[]), "Policy: deduplicate must be True or False"),
+        (lambda: cast("float33"), "cast: there is no dtype 'float33'"),
+        (lambda: quantize(axis=True), "quantize: axis must be an int or None, found True"),
+        (lambda: compress(level="a"), "compress: level must be a whole number, found 'a'"),
+        (lambda: compress(shuffle="no"), "compress: shuffle must be True or False"),
+        (lambda: offload(pin_memory="no"), "offload: pin_memory must be True or False"),
+        (lambda: on_disk(3), "on_disk: directory must be a path, found 3"),
+    ],
+)
+def test_options_of_another_type_are_named(make: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        make()
+
+
 def test_parameters_and_their_views_are_left_unless_asked_for() -> None:
     w = tp.ones(8, 8, requires_grad=True)
     x = tp.ones(8, 8)

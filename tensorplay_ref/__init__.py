@@ -21,7 +21,7 @@ from .random import *  # noqa: F403
 from .tensor import Tensor
 
 if TYPE_CHECKING:
-    from . import cuda, nn, utils
+    from . import cuda, inspect, nn, saving, utils
 
 device = Device
 newaxis = None
@@ -40,6 +40,7 @@ __all__ = [
     "finfo",
     "iinfo",
     "inf",
+    "inspect",
     "is_grad_enabled",
     "nan",
     "newaxis",
@@ -47,6 +48,7 @@ __all__ = [
     "no_grad",
     "pi",
     "random",
+    "saving",
     "set_grad_enabled",
     "utils",
 ]
@@ -56,7 +58,7 @@ __all__ += functions.__all__
 __all__ += random.__all__
 
 # Imported when first asked for: a program pays for the start of what it uses.
-_ON_DEMAND = ("cuda", "nn", "utils")
+_ON_DEMAND = ("cuda", "inspect", "nn", "saving", "utils")
 
 
 def __getattr__(name: str) -> ModuleType:

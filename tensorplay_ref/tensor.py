@@ -26,6 +26,7 @@ from .methods.numpy_protocol import NumpyMethods
 from .methods.products import ProductMethods
 from .methods.reductions import ReductionMethods
 from .methods.shapes import ShapeMethods, sequence
+from .number_data import array_of, number_of, sizes
 from .storage import AliasStorage
 from .tensor_base import TensorBase, detached, leaf_of, new_tensor, require_differentiable, wrap
 from .twins import twin_memory
@@ -143,7 +144,7 @@ class Tensor(
         requires_grad: bool = False,
     ) -> Self:
         """A tensor with a copy of `data`, by default with dtype and device of this one."""
-        array = np.array(data, dtype=dtype or self.dtype)
+        array = array_of(data, dtype or self.dtype)
         return _made(self, array, device, requires_grad)
 
     def new_full(
@@ -156,7 +157,11 @@ class Tensor(
         requires_grad: bool = False,
     ) -> Self:
         """A tensor full of one value, by default with dtype and device of this one."""
-        array = np.full(size, fill_value, dtype or self.dtype)
+        kind = np.dtype(dtype or self.dtype)
+        value = fill_value
+        if kind.kind != "f" or not isinstance(value, (int, float)):
+            value = number_of("new_full", value, kind)
+        array = np.full(sizes("new_full", (size,)), value, kind)
         return _made(self, array, device, requires_grad)
 
     def new_zeros(self, *size: Any, **options: Any) -> Self:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 default_float = np.dtype(np.float32)
 NUMBERS = (bool, int, float, complex, np.generic)
+limits_of = cache(np.iinfo)
+_NO_OVERFLOW = 6e4  # less than the largest number of half precision
 
 
 def promoted(x: Any, y: Any) -> tuple[Any, Any]:
@@ -32,14 +35,15 @@ def number_as(value: Any, dtype: np.dtype[Any]) -> Any:
 
     Errors: OverflowError for what an integer dtype does not hold, TypeError for what is no number.
     """
-    if not isinstance(value, NUMBERS) or isinstance(value, (np.str_, np.bytes_)):
-        raise TypeError(f"expected a number, found {type(value).__name__}")
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, complex) and dtype.kind in "iuf":
-        raise TypeError(f"{value} cannot be stored as {dtype}: it is a complex number")
+    if type(value) not in (int, float, bool):
+        if not isinstance(value, NUMBERS) or isinstance(value, (np.str_, np.bytes_)):
+            raise TypeError(f"expected a number, found {type(value).__name__}")
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, complex) and dtype.kind in "iuf":
+            raise TypeError(f"{value} cannot be stored as {dtype}: it is a complex number")
     if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
+        limits = limits_of(dtype)
         # A comparison that NaN passes would not refuse it.
         if not limits.min <= value <= limits.max:
             raise OverflowError(
@@ -47,8 +51,10 @@ def number_as(value: Any, dtype: np.dtype[Any]) -> Any:
                 "convert the tensor to a wider dtype first, for example with .to(float32)"
             )
     try:
-        with np.errstate(over="ignore"):
-            return dtype.type(value)
+        if abs(value) > _NO_OVERFLOW:
+            with np.errstate(over="ignore"):
+                return dtype.type(value)
+        return dtype.type(value)
     except OverflowError:
         raise OverflowError(f"{value} cannot be stored as {dtype}: it is too large") from None
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike
 
+from .arguments import flag
 from .autograd import differentiation
 from .autograd.node import GradientEdge, register_tensor_hook, retain_grad, retains_grad
 from .device import Device, as_device
@@ -201,9 +203,22 @@ class Tensor(
         return tensor_text(self)
 
 
+def _name_methods() -> None:
+    """Call the methods Tensor's own, in error messages and in `help`, whichever file has them."""
+    for methods in Tensor.__mro__:
+        if methods.__module__.startswith(__package__):
+            for method in vars(methods).values():
+                if isinstance(method, FunctionType):
+                    method.__qualname__ = f"Tensor.{method.__name__}"
+                    method.__module__ = __name__
+
+
+_name_methods()
+
+
 def _made(like: Any, array: Any, device: DeviceLike | None, requires_grad: bool) -> Any:
     where = like.device if device is None else as_device(device)
-    if requires_grad:
+    if flag("requires_grad", requires_grad):
         require_differentiable(array.dtype)
     made = wrap(type(like), array, where)
     return made.requires_grad_() if requires_grad else made

@@ -174,6 +174,28 @@ def test_to_understands_dtypes_devices_and_tensors() -> None:
         x.to(shape=3)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.to("cpu", "cuda"),
+        lambda x: x.to("cpu", device="cpu"),
+        lambda x: x.to(tp.float32, tp.float64),
+        lambda x: x.to(tp.float32, dtype=tp.float64),
+        lambda x: x.to(x, tp.float64),
+    ],
+)
+def test_to_is_told_each_thing_once(call: Any) -> None:
+    with pytest.raises(TypeError, match="the (device|dtype) is given twice, as .* and as "):
+        call(_leaf(1.0))
+
+
+def test_to_takes_non_blocking_and_copy_by_position_as_pytorch() -> None:
+    x = _leaf(1.0)
+    assert x.to(tp.float32, False, True) is not x
+    assert x.to("cpu", tp.float32, True) is x is x.to(x, True, False)
+    assert x.to(tp.float64, False, True).dtype == tp.float64
+
+
 def test_moving_there_and_back_is_differentiated() -> None:
     with tp.cuda.simulate(10_000) as device:
         x = _leaf(1.0, 2.0)
@@ -521,6 +543,21 @@ def test_functions_take_the_tensor_first_and_refuse_other_things() -> None:
             call(2.0)
     with pytest.raises(TypeError, match="expected a Tensor"):
         tp.mul("text", x)
+    with pytest.raises(TypeError, match="expected a Tensor.*found int and float"):
+        tp.add(3, 4.0)
+    with pytest.raises(TypeError, match="fill_: expected a number or a Tensor, found str"):
+        x.fill_("a")
+
+
+def test_methods_are_called_tensor_s_own_whichever_file_has_them() -> None:
+    x = tp.ones(2)
+    with pytest.raises(TypeError, match=r"^Tensor\.sum\(\) got an unexpected keyword"):
+        x.sum(axes=1)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^Tensor\.softmax\(\) missing 1 required"):
+        x.softmax()  # type: ignore[call-arg]
+    names = {getattr(Tensor, name).__qualname__.split(".")[0] for name in _public_methods()}
+    assert names == {"Tensor"}
+    assert pickle.loads(pickle.dumps(Tensor.sum)) is Tensor.sum
 
 
 def test_functions_of_several_tensors() -> None:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from .methods.arithmetic import result
+from .number_data import require_tensor
 from .ops import arithmetic, comparison, selection
 from .ops.dims import axis_of
 from .ops.einsum import einsum as summed_products
@@ -221,6 +222,8 @@ def where(condition: Tensor, input: Any, other: Any) -> Tensor:
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors expanded to their common shape."""
+    for tensor in tensors:
+        require_tensor("broadcast_tensors", tensor)
     shape = broadcast_shapes(*(tensor.shape for tensor in tensors))
     return tuple(tensor.expand(shape) for tensor in tensors)
 
@@ -244,6 +247,8 @@ def is_tensor(obj: object) -> bool:
 
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and the same elements."""
+    for each in (input, other):
+        require_tensor("equal", each)
     return bool(np.array_equal(input._array, other._array))
 
 

@@ -27,8 +27,9 @@ from .methods.indexing import IndexingMethods
 from .methods.numpy_protocol import NumpyMethods
 from .methods.products import ProductMethods
 from .methods.reductions import ReductionMethods
-from .methods.shapes import ShapeMethods, sequence
+from .methods.shapes import ShapeMethods
 from .number_data import array_of, number_of, sizes
+from .ops.dims import sequence
 from .storage import AliasStorage
 from .tensor_base import TensorBase, detached, leaf_of, new_tensor, require_differentiable, wrap
 from .twins import twin_memory

@@ -549,6 +549,32 @@ def test_functions_take_the_tensor_first_and_refuse_other_things() -> None:
         x.fill_("a")
 
 
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: x.reshape("a"), r"expected whole numbers as lengths or axes, found \('a',\)"),
+        (lambda x: x.permute(None), "expected whole numbers as lengths or axes"),
+        (lambda x: x.split("ab"), "split: a length must be a whole number, found 'a'"),
+        (lambda x: x.split(1.5), "split: lengths must be a sequence, found float"),
+        (lambda x: x.chunk("a"), "chunk: chunks must be a whole number, found 'a'"),
+        (lambda x: x.narrow(0, 0, 1.5), "narrow: length must be a whole number, found 1.5"),
+        (lambda x: x.roll("a"), "roll: a shift must be a whole number, found 'a'"),
+        (lambda x: x.topk("a"), "topk: k must be a whole number, found 'a'"),
+        (lambda x: x.gather(0, 3), "gather: index must be a Tensor, found int"),
+        (lambda x: x.scatter_add(0, 3, x), "scatter_add: index must be a Tensor, found int"),
+        (lambda x: x.scatter_add_(0, 3, x), "scatter_add_: index must be a Tensor, found int"),
+        (lambda x: x.to("S8"), "to: expected a dtype, .* found 'S8'"),
+        (lambda x: tp.equal(x, 3), "equal: input must be a Tensor, found int"),
+        (lambda x: tp.broadcast_tensors(x, 3), "broadcast_tensors: input must be a Tensor"),
+        (lambda x: tp.einsum(x), "einsum: equation must be a str, found Tensor"),
+        (lambda x: tp.einsum("i,i", x, 3), "einsum: operand 1 must be a Tensor, found int"),
+    ],
+)
+def test_arguments_of_another_type_are_named(call: Any, words: str) -> None:
+    with pytest.raises(TypeError, match=words):
+        call(tp.ones(4))
+
+
 def test_methods_are_called_tensor_s_own_whichever_file_has_them() -> None:
     x = tp.ones(2)
     with pytest.raises(TypeError, match=r"^Tensor\.sum\(\) got an unexpected keyword"):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import flag
 from ..storage import new_storage
 from ..tensor_base import TensorBase, detached, follow_base, new_tensor
 from .accumulate import broadcasts_to
@@ -105,7 +106,7 @@ class FunctionContext(Node):
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether backward gets zeros (the default) or None for an output without gradient."""
-        self.materialize_grads = bool(value)
+        self.materialize_grads = flag("set_materialize_grads: value", value)
 
     def mark_dirty(self, *tensors: TensorBase) -> None:
         """Declare inputs that forward changed in place; each must be returned too."""

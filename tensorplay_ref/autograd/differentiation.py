@@ -37,6 +37,7 @@ def backward(
     Errors: RuntimeError when a result has no graph, a gradient is missing or of another shape, or
     the graph was freed. A backward that raises changes no `.grad`.
     """
+    create_graph = flag("create_graph", create_graph)
     outputs = _many("backward: tensors", tensors)
     if not outputs:
         raise RuntimeError("backward requires at least one tensor")
@@ -89,12 +90,14 @@ def grad(
 
     Errors: as `backward`; RuntimeError for an input without requires_grad or not used in the graph.
     """
+    create_graph = flag("create_graph", create_graph)
+    allow_unused = flag("grad: allow_unused", allow_unused) if allow_unused is not None else None
     wanted, results = _many("grad: inputs", inputs), _many("grad: outputs", outputs)
     if not wanted:
         raise RuntimeError("grad requires at least one input tensor")
     if not results:
         raise RuntimeError("grad requires at least one output tensor")
-    if materialize_grads and allow_unused is False:
+    if flag("grad: materialize_grads", materialize_grads) and allow_unused is False:
         raise ValueError(
             "grad: materialize_grads=True gives unused inputs zeros, so allow_unused "
             "must not be False"

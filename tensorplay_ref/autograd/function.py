@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..arguments import require_callable
 from ..tensor_base import TensorBase, ViewOf, detached, keep_retaining
 from .context import FunctionContext
 from .grad_mode import grad_enabled
@@ -182,6 +183,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     It runs with recording off. Under create_graph its results refuse a second derivative with
     RuntimeError, if an incoming gradient requires one.
     """
+    require_callable("once_differentiable: backward", backward)
 
     @functools.wraps(backward)
     def wrapper(ctx: Any, *grads: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..device import CPU, Device, DeviceType, as_device
+from ..dtypes import SUPPORTED, supported_dtype
 from ..ops.move import ToDevice
 from ..ops.shape import Unbind
 from ..ops.unary import Cast, Clone
@@ -253,6 +254,8 @@ def _target(
             dtype = _once("dtype", dtype, kind)
     try:
         found = None if dtype is None else np.dtype(dtype)
+        if found is not None and found not in SUPPORTED:
+            found = supported_dtype("to", found)
     except TypeError:
         raise TypeError(
             f"to: expected a dtype, a device or a tensor, found {dtype!r}; for example "

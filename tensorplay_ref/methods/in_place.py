@@ -8,7 +8,7 @@ from typing import Any, Self
 from ..ops.activation import Relu, Sigmoid
 from ..ops.arithmetic import Add, Div, Mul, Neg, Pow, Reciprocal, Sub
 from ..ops.dims import axis_of
-from ..ops.gather import ScatterAdd
+from ..ops.gather import ScatterAdd, indices_of
 from ..ops.index import IndexPut, tensor_key
 from ..ops.inplace import assign, copy_, inplace
 from ..ops.rounding import Round
@@ -134,6 +134,6 @@ class InPlaceMethods(TensorBase):
     def scatter_add_(self, dim: int, index: TensorBase, src: TensorBase) -> Self:
         """Have each element of `src` added where `index` says along `dim`."""
         axis = axis_of("scatter_add_", dim, self.ndim)
-        return inplace(ScatterAdd, self, src, axis, index)
+        return inplace(ScatterAdd, self, src, axis, indices_of("scatter_add_", index))
 
     __iadd__, __isub__, __imul__, __itruediv__, __ipow__ = add_, sub_, mul_, div_, pow_

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..arguments import whole
 from ..ops.dims import axis_of
-from ..ops.gather import Gather, ScatterAdd
+from ..ops.gather import Gather, ScatterAdd, indices_of
 from ..ops.index import Index, IndexPut, subscript, tensor_key, vector_of
 from ..ops.selection import require_mask
 from ..ops.shape import Expand, Squeeze, Unsqueeze
@@ -33,11 +34,13 @@ class IndexingMethods(TensorBase):
 
     def gather(self, dim: int, index: TensorBase) -> Self:
         """At each place of `index` the element that it names along `dim`."""
-        return Gather.apply(self, axis_of("gather", dim, self.ndim), index)
+        return Gather.apply(self, axis_of("gather", dim, self.ndim), indices_of("gather", index))
 
     def scatter_add(self, dim: int, index: TensorBase, src: TensorBase) -> Self:
         """Each element of `src` added where `index` says along `dim`."""
-        return ScatterAdd.apply(self, src, axis_of("scatter_add", dim, self.ndim), index)
+        return ScatterAdd.apply(
+            self, src, axis_of("scatter_add", dim, self.ndim), indices_of("scatter_add", index)
+        )
 
     def index_add(self, dim: int, index: TensorBase, source: TensorBase) -> Self:
         """The parts of `source` along `dim` added at the positions of an integer vector."""
@@ -82,7 +85,7 @@ class IndexingMethods(TensorBase):
         if not self.ndim:
             one = Unsqueeze.apply(self, 0).topk(k)
             return ValuesIndices(*(Squeeze.apply(each, (0,)) if k else each for each in one))
-        if not 0 <= k <= self.shape[axis]:
+        if not 0 <= whole("topk: k", k) <= self.shape[axis]:
             raise RuntimeError(f"topk: {k} of {self.shape[axis]} elements along dim {dim}")
         order = self.argsort(axis, largest)._array
         kept = order[(*(slice(None),) * axis, slice(k))].copy()

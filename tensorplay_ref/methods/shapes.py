@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Self, overload
 
-from ..ops.dims import axis_of, named_axes, require_axes, require_counts
+from ..arguments import many, whole
+from ..ops.dims import axis_of, named_axes, require_axes, require_counts, sequence
 from ..ops.join import Contiguous, Flip, Repeat, Roll, Tril, Triu
 from ..ops.reduction import Sum
 from ..ops.shape import (
@@ -24,14 +25,6 @@ from ..ops.shape import (
 from ..tensor_base import TensorBase
 
 Dims = int | Sequence[int]
-
-
-def sequence(values: tuple[Any, ...]) -> tuple[int, ...]:
-    """The lengths or axes that `f(2, 3)` and `f((2, 3))` both mean."""
-    if len(values) == 1 and not isinstance(values[0], int):
-        first = values[0]
-        return (int(first),) if hasattr(first, "__index__") else tuple(int(n) for n in first)
-    return tuple(int(n) for n in values)
 
 
 class ShapeMethods(TensorBase):
@@ -205,6 +198,7 @@ class ShapeMethods(TensorBase):
     def narrow(self, dim: int, start: int, length: int) -> Self:
         """The part from `start` of the given length along `dim`."""
         axis = axis_of("narrow", dim, self.ndim)
+        start, length = whole("narrow: start", start), whole("narrow: length", length)
         first = start + self.shape[axis] if start < 0 else start
         if not 0 <= first <= first + length <= self.shape[axis]:
             raise RuntimeError(
@@ -228,7 +222,9 @@ class ShapeMethods(TensorBase):
             starts = range(0, max(total, 1), split_size)
             lengths = [min(split_size, total - start) for start in starts]
         else:
-            lengths = list(split_size)
+            lengths = [
+                whole("split: a length", each) for each in many("split: lengths", split_size)
+            ]
             require_counts("split", lengths)
             if sum(lengths) != total:
                 raise RuntimeError(f"split: lengths {lengths} do not add up to {total}")
@@ -236,7 +232,7 @@ class ShapeMethods(TensorBase):
 
     def chunk(self, chunks: int, dim: int = 0) -> tuple[Self, ...]:
         """At most `chunks` parts of equal length (the last may be shorter) along `dim`."""
-        if chunks <= 0:
+        if whole("chunk: chunks", chunks) <= 0:
             raise RuntimeError(f"chunk: expected a positive number, found {chunks}")
         require_axes("chunk", self.shape, 1)
         total = self.size(dim)
@@ -280,7 +276,8 @@ class ShapeMethods(TensorBase):
 
     def roll(self, shifts: Dims, dims: Dims | None = None) -> Self:
         """Moved along axes (without `dims` as one long row), what falls out coming in again."""
-        moves = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+        given = (shifts,) if isinstance(shifts, int) else shifts
+        moves = tuple(whole("roll: a shift", each) for each in many("roll: shifts", given))
         if dims is None:
             flat = self.flatten()
             return Roll.apply(flat, moves, (0,) * len(moves)).reshape(self.shape)

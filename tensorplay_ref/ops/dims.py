@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from ..arguments import shown
 from ..tensor_base import TensorBase
 
 
@@ -48,6 +49,22 @@ def named_axes(operation: str, dims: Any, ndim: int) -> tuple[int, ...]:
         twice = next(axis for axis in axes if axes.count(axis) > 1)
         raise RuntimeError(f"{operation}: dim {twice} appears more than once in {named}")
     return axes if ndim else ()
+
+
+def sequence(values: tuple[Any, ...]) -> tuple[int, ...]:
+    """The lengths or axes that `f(2, 3)` and `f((2, 3))` both mean.
+
+    Errors: TypeError for what is no whole number.
+    """
+    try:
+        if len(values) == 1 and not isinstance(values[0], int):
+            first = values[0]
+            return (int(first),) if hasattr(first, "__index__") else tuple(int(n) for n in first)
+        return tuple(int(n) for n in values)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"expected whole numbers as lengths or axes, found {shown(values)}"
+        ) from None
 
 
 def require_axes(operation: str, shape: tuple[int, ...], least: int) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from ..tensor_base import TensorBase
+
 # One label for each axis: a letter, or "…3" for the third axis from the right under an ellipsis.
 Labels = list[str]
 
@@ -17,10 +19,18 @@ Labels = list[str]
 def einsum(equation: str, *operands: Any) -> Any:
     """The sum of products that `equation` describes, over one or more tensors.
 
-    Errors: RuntimeError for an equation that does not fit the operands, naming the letter.
+    Errors: RuntimeError for an equation that does not fit the operands, naming the letter;
+    TypeError for an operand that is no tensor.
     """
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
+    if not isinstance(equation, str):
+        raise TypeError(f"einsum: equation must be a str, found {type(equation).__name__}")
+    for position, operand in enumerate(operands):
+        if not isinstance(operand, TensorBase):
+            raise TypeError(
+                f"einsum: operand {position} must be a Tensor, found {type(operand).__name__}"
+            )
     inputs, output = parse(equation, operands)
     sizes = _sizes(equation, inputs, operands)
     terms = []

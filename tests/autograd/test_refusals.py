@@ -100,6 +100,23 @@ def test_when_memory_ends_while_gradients_are_put_down_none_is() -> None:
             "element 1 of tensors does not require grad",
         ),
         (lambda x: x.sum().backward(retain_graph="yes"), TypeError, "retain_graph must be True"),
+        (lambda x: x.sum().backward(create_graph="yes"), TypeError, "create_graph must be True"),
+        (lambda x: tp.autograd.grad(x.sum(), x, allow_unused="no"), TypeError, "allow_unused must"),
+        (
+            lambda x: tp.autograd.grad(x.sum(), x, materialize_grads="no"),
+            TypeError,
+            "materialize_grads must be True or False",
+        ),
+        (
+            lambda x: function(lambda ctx, x: ctx.set_materialize_grads("no"), boom).apply(x),
+            TypeError,
+            "set_materialize_grads: value must be True or False",
+        ),
+        (
+            lambda x: tp.autograd.function.once_differentiable(3),
+            TypeError,
+            "once_differentiable: backward must be callable",
+        ),
         (lambda x: graph.get_gradient_edge(3), TypeError, "get_gradient_edge: .* found int"),
         (lambda x: x.requires_grad_("yes"), TypeError, "requires_grad must be True or False"),
         (lambda x: tp.autograd.gradcheck(tp.exp, 3), TypeError, "gradcheck: inputs .* found int"),

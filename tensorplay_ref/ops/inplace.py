@@ -97,7 +97,12 @@ def assign(target: Any, index: Any, value: Any, put: type[Operation]) -> None:
     if isinstance(value, (list, tuple)):
         value = np.asarray(value)
     if _is_basic(index):
-        copy_(target[index], value, "setitem")
+        view = target[index]
+        more = getattr(value, "ndim", 0) - view.ndim
+        if more > 0 and set(value.shape[:more]) == {1}:
+            # Axes of length 1 in front of the value do not count, as in NumPy.
+            value = value.reshape(value.shape[more:])
+        copy_(view, value, "setitem")
         return
     if not isinstance(value, TensorBase):
         array = value if isinstance(value, np.ndarray) else number_as(value, target.dtype)

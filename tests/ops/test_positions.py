@@ -79,12 +79,17 @@ def test_what_is_outside_is_seen_in_every_integer_dtype() -> None:
     assert not outside(np.array(2), 3) and outside(np.array(-3), 3)
 
 
-def test_a_value_with_more_axes_of_length_one_gets_its_gradient() -> None:
+@pytest.mark.parametrize("key", [tp.tensor([0, 2]), slice(None, None, 2)])
+def test_a_value_with_more_axes_of_length_one_gets_its_gradient(key: Any) -> None:
     x, value = tp.zeros(3, 2), tp.ones(1, 1, 2, requires_grad=True)
-    x[tp.tensor([0, 2])] = value
+    x[key] = value
     x.sum().backward()
     assert x.tolist() == [[1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]
     assert value.grad is not None and value.grad.tolist() == [[[2.0, 2.0]]]
+    x[key] = np.full((1, 1, 2), 3.0)
+    assert x.tolist() == [[3.0, 3.0], [0.0, 0.0], [3.0, 3.0]]
+    with pytest.raises(RuntimeError, match="broadcast"):
+        x[0] = tp.ones(2, 1, 2)
 
 
 x, row = tp.zeros(3, 2), tp.zeros(2)

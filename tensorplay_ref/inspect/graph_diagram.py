@@ -270,4 +270,4 @@ def _description(walk: Walk, node: Node, slot: SavedTensor) -> tuple[str, ...]:
     lines = (what, tensor_text(shape, dtype))
     if slot._unpack_hook is None:
         return lines
-    return (*lines, f"packed by {hook_name(slot._unpack_hook)}: {type(slot._value).__name__}")
+    return (*lines, f"unpacked by {hook_name(slot._unpack_hook)}: {type(slot._value).__name__}")

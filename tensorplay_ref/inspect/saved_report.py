@@ -27,7 +27,7 @@ HEADERS = (
     "bytes",
     "device",
     "version",
-    "packed by",
+    "unpacked by",
     "keeps",
     "shares with",
 )
@@ -49,7 +49,8 @@ class SavedRecord:
         nbytes: bytes of its elements.
         version: of its storage when it was saved; counts writes.
         version_now: the same now; None for a packed slot, where the hook answers for the values.
-        packed_by: name of the pair's unpack hook or of what defines it; None without hooks.
+        unpacked_by: name of the unpack hook, which is what a slot keeps of its pair, or of what
+            defines it; None without hooks.
         packed_as: type of what pack returned; "" without hooks.
         keeps: bytes that the slot keeps alive: the whole storage, or the memory found in what pack
             returned. Rows that share a storage each say all of it.
@@ -70,7 +71,7 @@ class SavedRecord:
     nbytes: int
     version: int
     version_now: int | None
-    packed_by: str | None
+    unpacked_by: str | None
     packed_as: str
     keeps: int
     kept_on: str
@@ -86,7 +87,7 @@ class SavedRecord:
 
     def cells(self) -> tuple[str, ...]:
         """The entries of the table, in the order of its headers."""
-        packed = NOTHING if self.packed_by is None else f"{self.packed_by}: {self.packed_as}"
+        packed = NOTHING if self.unpacked_by is None else f"{self.unpacked_by}: {self.packed_as}"
         changed = self.version_now not in (None, self.version)
         version = f"{self.version}, now {self.version_now}" if changed else str(self.version)
         return (
@@ -98,7 +99,7 @@ class SavedRecord:
             self.dtype or NOTHING,
             NOTHING if self.shape is None else f"{self.nbytes:,}",
             self.device or NOTHING,
-            version if self.packed_by is None else NOTHING,
+            version if self.unpacked_by is None else NOTHING,
             packed,
             f"{self.keeps:,}",
             NOTHING if self.shares_with is None else f"row {self.shares_with}",
@@ -231,7 +232,7 @@ def _record(
         nbytes=0 if shape is None else _nbytes(shape, dtype),
         version=slot._version,
         version_now=None if slot._storage is None else slot._storage.version,
-        packed_by=None if hook is None else hook_name(hook),
+        unpacked_by=None if hook is None else hook_name(hook),
         packed_as="" if hook is None or freed else type(slot._value).__name__,
         keeps=sum(part.nbytes for part in kept),
         kept_on=", ".join(sorted({part.device for part in kept})),

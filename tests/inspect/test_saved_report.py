@@ -27,7 +27,7 @@ def test_the_report_of_a_small_program():
     assert [line.split("  ") for line in squeezed(repr(saved(loss, names)))] == [
         [
             "row", "operation", "slot", "is", "shape", "dtype", "bytes", "device", "version",
-            "packed by", "keeps", "shares with",
+            "unpacked by", "keeps", "shares with",
         ],
         words("1, 1 Matmul, self, constant x", "(4, 3)", "float32, 48, cpu, 0, -, 48, -"),
         words("2, 3 Relu, result, result h", "(4, 5)", "float32, 80, cpu, 0, -, 80, -"),
@@ -110,7 +110,7 @@ def test_an_index_keeps_no_memory_here():
         y = x.exp()
     (record,) = saved(y).records
     assert (record.packed_as, record.keeps) == ("int", 0)
-    assert record.packed_by == "list"
+    assert record.unpacked_by == "list"
 
 
 def test_save_on_cpu_is_named_and_its_memory_is_on_the_host():
@@ -119,7 +119,11 @@ def test_save_on_cpu_is_named_and_its_memory_is_on_the_host():
         with save_on_cpu():
             y = x.exp()
         (record,) = saved(y).records
-        assert (record.packed_by, record.device, record.kept_on) == ("save_on_cpu", "cuda:0", "cpu")
+        assert (record.unpacked_by, record.device, record.kept_on) == (
+            "save_on_cpu",
+            "cuda:0",
+            "cpu",
+        )
         assert record.keeps == 8 * FLOAT
 
 

@@ -11,13 +11,13 @@ from numpy.typing import DTypeLike, NDArray
 
 from .arguments import flag
 from .device import CPU, Device, as_device
-from .dtypes import SUPPORTED, float32, int64, supported_dtype
+from .dtypes import SUPPORTED, float32, int64, require_differentiable, supported_dtype
 from .methods.conversion import DeviceLike
 from .number_data import array_of, number_of, require_tensor, sizes
 from .ops.promotion import NUMBERS
 from .storage import host_storage
 from .tensor import Tensor
-from .tensor_base import TensorBase, new_tensor, require_differentiable, wrap
+from .tensor_base import TensorBase, new_tensor, wrap
 from .transfer import copy_to
 
 __all__ = [

@@ -73,3 +73,22 @@ def numpy_dtype(operation: str, dtype: DTypeLike) -> Dtype:
 
 def _names() -> str:
     return ", ".join(sorted(str(each) for each in SUPPORTED))
+
+
+def require_differentiable(dtype: DTypeLike) -> None:
+    """Refuse integer, boolean and complex dtypes.
+
+    Complex numbers vary smoothly, too, but their gradients follow a convention (the conjugate) that
+    no formula here implements, and a wrong gradient is worse than none.
+    """
+    kind = np.dtype(dtype).kind
+    if kind == "c":
+        raise RuntimeError(
+            f"{np.dtype(dtype)} tensors cannot require gradients here; use two floating tensors, "
+            "the real and the imaginary part"
+        )
+    if kind != "f":
+        raise RuntimeError(
+            "only tensors of floating point dtype can require gradients, "
+            f"found {np.dtype(dtype)}; convert first, for example with .to(float32)"
+        )

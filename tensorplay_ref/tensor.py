@@ -17,6 +17,7 @@ from .arguments import flag
 from .autograd import differentiation
 from .autograd.node import GradientEdge, register_tensor_hook, retain_grad, retains_grad
 from .device import Device, as_device
+from .dtypes import require_differentiable
 from .formatting import tensor_text
 from .handles import RemovableHandle
 from .methods.arithmetic import ArithmeticMethods
@@ -31,7 +32,7 @@ from .methods.shapes import ShapeMethods
 from .number_data import array_of, number_of, sizes
 from .ops.dims import sequence
 from .storage import AliasStorage
-from .tensor_base import TensorBase, detached, leaf_of, new_tensor, require_differentiable, wrap
+from .tensor_base import TensorBase, detached, leaf_of, new_tensor, wrap
 from .twins import twin_memory
 
 

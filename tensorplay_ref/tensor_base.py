@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from .arguments import flag
 from .buffers import LARGE
 from .device import CPU, Device
+from .dtypes import require_differentiable
 from .forking import hold_through_fork
 from .handles import HookTable
 from .storage import Array, LargeStorage, Storage, new_storage
@@ -293,22 +294,3 @@ def leaf_of(tensor: TensorBase) -> Leaf:
             if leaf is None:
                 leaf = tensor._leaf = Leaf()
     return leaf
-
-
-def require_differentiable(dtype: DTypeLike) -> None:
-    """Refuse integer, boolean and complex dtypes.
-
-    Complex numbers vary smoothly, too, but their gradients follow a convention (the conjugate) that
-    no formula here implements, and a wrong gradient is worse than none.
-    """
-    kind = np.dtype(dtype).kind
-    if kind == "c":
-        raise RuntimeError(
-            f"{np.dtype(dtype)} tensors cannot require gradients here; use two floating tensors, "
-            "the real and the imaginary part"
-        )
-    if kind != "f":
-        raise RuntimeError(
-            "only tensors of floating point dtype can require gradients, "
-            f"found {np.dtype(dtype)}; convert first, for example with .to(float32)"
-        )

@@ -12,7 +12,8 @@ from ..tensor_base import TensorBase, detached, follow_base, new_tensor
 from .accumulate import broadcasts_to
 from .grad_mode import grad_enabled
 from .node import Node, connect
-from .saved import SavedTensor, hook_stack, save
+from .packing import hook_stack
+from .saved import SavedTensor, save
 
 if TYPE_CHECKING:
     from .function import Function

@@ -23,7 +23,8 @@ from ..transfer import copy_to
 from .multi_grad import register_multi_grad_hook
 from .mutation import allow_mutation_on_saved_tensors
 from .node import GradientEdge, Node, get_gradient_edge
-from .saved import HookPair, SavedTensor, hook_stack
+from .packing import HookPair, hook_stack
+from .saved import SavedTensor
 
 __all__ = [
     "GradientEdge",

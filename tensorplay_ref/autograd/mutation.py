@@ -11,7 +11,7 @@ from ..contexts import context
 from ..storage import Storage
 from ..tensor_base import TensorBase, detached
 from ..transfer import copy_to
-from .saved import HookPair, hook_stack
+from .packing import HookPair, hook_stack
 
 # Called with a storage before an in-place operation writes to it; None almost always.
 before_write: ContextVar[Callable[[Storage], None] | None] = ContextVar(

@@ -7,9 +7,8 @@ A slot carries its own unpack function, version and history; nothing is looked u
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextvars import ContextVar
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import ref as weak_reference
 
 from ..formatting import slot_text
@@ -17,24 +16,12 @@ from ..storage import Array, CountedStorage, SlotCount, Storage, new_storage
 from ..tensor_base import TensorBase, detached, leaf_of, new_tensor
 from .grad_mode import grad_enabled
 from .observer import notify, watchers
-from .packing import saving_node
+from .packing import HookPair, hook_stack, saving_node
+from .unpacked import as_saved
 
 if TYPE_CHECKING:
     from .node import Node
 
-
-class HookPair(NamedTuple):
-    """A pack function with the unpack function that reverses it."""
-
-    pack: Callable[[Any], Any]
-    unpack: Callable[[Any], Any]
-    owner: Any = None  # the context that pushed it, which alone may take it off
-    native_pop: Callable[[], Any] | None = None
-
-
-# Innermost pair last. A ContextVar, so each thread and each asyncio task has a stack of its own.
-# The tuple is replaced and never changed, so a task that inherits it cannot disturb its parent.
-hook_stack: ContextVar[tuple[HookPair, ...]] = ContextVar("hook_stack", default=())
 
 SECOND_TIME = (
     "Trying to backward through the graph a second time (or to read saved tensors after they have "
@@ -241,32 +228,7 @@ class SavedTensor:
                 grad_enabled.set(recording)
         if watchers:
             notify("unpack", owner, slot=self, packed=self._value, value=value)
-        shape, dtype, device = self._form
-        if not isinstance(value, TensorBase):
-            raise TypeError(
-                "the output of a saved tensor unpack_hook is expected to be a Tensor "
-                f"of shape {shape}, found {type(value).__name__}"
-            )
-        array = value._array
-        if array.shape != shape:
-            raise RuntimeError(
-                f"unpack_hook returned a tensor of shape {value.shape} for one saved with shape "
-                f"{shape}; it must return the values that were packed"
-            )
-        if value._storage.device is not device:
-            raise RuntimeError(
-                f"unpack_hook returned a tensor on {value.device} for one saved on {device}; "
-                "move it back with .to(device)"
-            )
-        if array.dtype is dtype or array.dtype == dtype:
-            return value
-        if array.dtype.kind != dtype.kind or dtype.kind not in "fc":
-            raise RuntimeError(
-                f"unpack_hook returned dtype {value.dtype} for a tensor saved as {dtype}; "
-                "only a change between floating dtypes is undone"
-            )
-        array = array.astype(dtype)
-        return new_tensor(type(value), array, new_storage(array, device, "unpack"))
+        return as_saved(value, *self._form)
 
     def _check_version(self, owner: Node | None) -> None:
         found = self._storage.version

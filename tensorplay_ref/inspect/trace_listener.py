@@ -11,7 +11,8 @@ from weakref import WeakKeyDictionary, ref
 from ..accelerator import Event
 from ..arguments import hook_name
 from ..autograd.node import Node
-from ..autograd.saved import SavedTensor, hook_stack
+from ..autograd.packing import hook_stack
+from ..autograd.saved import SavedTensor
 from ..ops.operation import Operation
 from ..storage import Storage
 from ..tensor_base import TensorBase

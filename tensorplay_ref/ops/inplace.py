@@ -13,7 +13,8 @@ import numpy as np
 from ..autograd.mutation import before_write
 from ..autograd.node import Node, connect
 from ..autograd.observer import notify, watchers
-from ..autograd.saved import SavedTensor, hook_stack
+from ..autograd.packing import hook_stack
+from ..autograd.saved import SavedTensor
 from ..tensor_base import TensorBase, follow_base, keep_retaining, leaf_of, new_tensor, wrap
 from ..transfer import copy_to
 from .elementwise import shapes_differ

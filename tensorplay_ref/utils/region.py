@@ -11,8 +11,8 @@ from ..autograd.grad_mode import enable_grad
 from ..autograd.graph import saved_tensor_hooks
 from ..autograd.multi_grad import Walk, current_walk
 from ..autograd.node import Node, connect
-from ..autograd.packing import packing_node
-from ..autograd.saved import SavedTensor, hook_stack, save
+from ..autograd.packing import hook_stack, packing_node
+from ..autograd.saved import SavedTensor, save
 from ..random import get_rng_state, set_rng_state
 from ..tensor_base import TensorBase, detached
 from ..transfer import copy_to

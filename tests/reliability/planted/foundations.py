@@ -204,7 +204,7 @@ MUTANTS: list[Mutant] = [
     ),
     Mutant(
         "graph: one stack for all threads",
-        SAVED,
+        "autograd/packing.py",
         'hook_stack: ContextVar[tuple[HookPair, ...]] = ContextVar("hook_stack", default=())\n',
         "class _OneForAll:\n"
         "    value: tuple = ()\n\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.reliability.planted.mutant import LIFETIMES, Mutant, autograd
 
 SAVED = "autograd/saved.py"
+UNPACKED = "autograd/unpacked.py"
 
 
 MUTANTS: list[Mutant] = [
@@ -93,22 +94,22 @@ MUTANTS: list[Mutant] = [
     ),
     Mutant(
         "saved: unpack may return another shape",
-        SAVED,
-        "        if array.shape != shape:\n",
-        "        if False:\n",
+        UNPACKED,
+        "    if array.shape != shape:\n",
+        "    if False:\n",
         autograd("saved_reading"),
     ),
     Mutant(
         "saved: an index may come back with another dtype",
-        SAVED,
-        '        if array.dtype.kind != dtype.kind or dtype.kind not in "fc":\n',
-        "        if array.dtype.kind != dtype.kind:\n",
+        UNPACKED,
+        '    if array.dtype.kind != dtype.kind or dtype.kind not in "fc":\n',
+        "    if array.dtype.kind != dtype.kind:\n",
         autograd("saved_reading"),
     ),
     Mutant(
         "saved: another floating dtype is not cast back",
-        SAVED,
-        "        array = array.astype(dtype)\n",
+        UNPACKED,
+        "    array = array.astype(dtype)\n",
         "",
         autograd("saved_reading"),
     ),

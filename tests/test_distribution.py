@@ -28,7 +28,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _build("sdist", ROOT, folder)
     (sdist,) = folder.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+        # The argument `filter` came with Python 3.11.4; this attribute does nothing before that.
+        archive.extraction_filter = getattr(tarfile, "data_filter", None)
+        archive.extractall(folder)
     _build("wheel", folder / sdist.name.removesuffix(".tar.gz"), folder)
     return folder
 

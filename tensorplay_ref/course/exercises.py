@@ -179,15 +179,6 @@ def _was_worked_in(path: Path) -> bool:
     return made != _digest(notebook) or any(cell.outputs for cell in code_cells(notebook))
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("notebooks", nargs="*", type=Path, metavar="NOTEBOOK")
-    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if stale")
-    parser.add_argument(
-        "--overwrite", action="store_true", help="also where somebody has worked in the exercises"
-    )
-
-
 def main(arguments: argparse.Namespace) -> int:
     """Make the exercise notebooks; 1 when one cannot be made or, with --check, is stale."""
     kernel.warm_up()

@@ -30,21 +30,13 @@ from tqdm import tqdm
 from tensorplay_ref.course import grade_page, kernel
 from tensorplay_ref.course.check import exercises
 from tensorplay_ref.course.grade_page import Grade
+from tensorplay_ref.course.limits import Limits
 from tensorplay_ref.course.notebook_file import code_cells, read, write_text
 
 _NUMBER = re.compile(r"""check\(\s*["'](\d\d)\.""")
 _PACKAGE = Path(__file__).resolve().parents[2]
 _LONGEST = 5_000_000
 RESULTS = ("grades.csv", "grades.md")
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one submission may take: seconds in all and in one cell, and megabytes of memory."""
-
-    seconds: float = 300
-    cell_seconds: float = 30
-    megabytes: int = 4000
 
 
 @dataclass
@@ -180,24 +172,6 @@ def _lines(output: str) -> list[dict[str, Any]]:
         except ValueError:
             continue
     return found
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    usual = Limits()
-    parser.add_argument("folder", type=Path, help="the notebooks in it, and below, are graded")
-    parser.add_argument(
-        "--to", type=Path, default=Path(), metavar="FOLDER", help="where grades.* go (here)"
-    )
-    parser.add_argument(
-        "--seconds", type=float, default=usual.seconds, help="for one submission (%(default)g)"
-    )
-    parser.add_argument(
-        "--cell-seconds", type=float, default=usual.cell_seconds, help="for a cell (%(default)g)"
-    )
-    parser.add_argument(
-        "--megabytes", type=int, default=usual.megabytes, help="of memory (%(default)d)"
-    )
 
 
 def main(arguments: argparse.Namespace) -> int:

@@ -80,11 +80,6 @@ def _pattern(name: str) -> re.Pattern[str]:
     return re.compile(rf"(<!-- made: {name} -->)\n(.*?)(<!-- end -->)", re.S)
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if stale")
-
-
 def main(arguments: argparse.Namespace) -> int:
     """Make the parts again; with --check, 1 when the course or the picture's numbers are stale."""
     root = notebook_file.notebooks_folder().parent

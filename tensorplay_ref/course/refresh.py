@@ -109,13 +109,6 @@ def _first_difference(old: list[str], new: list[str]) -> str:
     return f"nothing is stored for {new[len(old)]!r}"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("notebooks", nargs="*", type=Path, metavar="NOTEBOOK")
-    parser.add_argument("--check", action="store_true", help="store nothing, exit 1 if stale")
-    parser.add_argument("--timeout", type=float, default=120, help="seconds for one cell (120)")
-
-
 def main(arguments: argparse.Namespace) -> int:
     """Refresh the notebooks; 1 when one does not run, breaks a rule or, with --check, is stale."""
     kernel.warm_up()

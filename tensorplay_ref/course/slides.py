@@ -16,14 +16,8 @@ from typing import Any
 from nbformat import NotebookNode
 from tqdm import tqdm
 
+from tensorplay_ref.course.arguments import FETCHED
 from tensorplay_ref.course.notebook_file import read, write_text
-
-# What the pages fetch when they are opened, unless a copy of it is named.
-_FETCHED = {
-    "reveal_url_prefix": "the folder of reveal.js 4",
-    "require_js_url": "require.js",
-    "mathjax_url": "MathJax 2, for formulas",
-}
 
 _HEADING = re.compile(r"^(?=#{1,2} )", re.M)
 
@@ -73,29 +67,14 @@ def slides(path: Path, **addresses: str) -> str:
     return page
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments."""
-    parser.add_argument("notebooks", nargs="+", type=Path, metavar="NOTEBOOK")
-    parser.add_argument(
-        "--to", type=Path, default=Path("slides"), metavar="FOLDER", help="(%(default)s)"
-    )
-    for name, what in _FETCHED.items():
-        parser.add_argument(
-            f"--{name.split('_')[0]}", dest=name, metavar="ADDRESS", help=f"a copy of {what}"
-        )
-
-
 def main(arguments: argparse.Namespace) -> int:
-    """Make a page of slides for each notebook; 1 without nbconvert or for another file."""
-    named = {name: getattr(arguments, name) for name in _FETCHED}
+    """Make a page of slides for each notebook; 1 when one is no notebook."""
+    named = {name: getattr(arguments, name) for name in FETCHED}
     addresses = {name: address for name, address in named.items() if address}
     arguments.to.mkdir(parents=True, exist_ok=True)
     for path in tqdm(arguments.notebooks, unit="notebook", disable=None):
         try:
             page = slides(path, **addresses)
-        except ModuleNotFoundError as missing:
-            print(f"slides need {missing.name}: pip install -e '.[lab]'", file=sys.stderr)
-            return 1
         except ValueError as error:
             print(error, file=sys.stderr)
             return 1

@@ -11,8 +11,9 @@ import pytest
 
 from tensorplay_ref.course import grade_page
 from tensorplay_ref.course.__main__ import main
-from tensorplay_ref.course.grade import Limits, grade, submissions
+from tensorplay_ref.course.grade import grade, submissions
 from tensorplay_ref.course.grade_page import VERDICTS, Grade
+from tensorplay_ref.course.limits import Limits
 from tensorplay_ref.course.notebook_file import notebooks_folder
 from tests.tiny_notebook import code, write
 

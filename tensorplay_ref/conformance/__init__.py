@@ -26,7 +26,7 @@ from .statement import (
     collect,
     statement,
 )
-from .verdict import Verdict, judge, recorded_version
+from .verdict import Judgement, Verdict, judge, recorded_version
 
 __all__ = [
     "RECORDED_VERSIONS",
@@ -38,6 +38,7 @@ __all__ = [
     "CannotImport",
     "Difference",
     "Isolated",
+    "Judgement",
     "NoAccelerator",
     "NotOffered",
     "Outcome",

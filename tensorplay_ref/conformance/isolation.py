@@ -16,7 +16,14 @@ from .statement import Statement
 
 
 class CannotImport(Exception):
-    """The implementation cannot be imported; the message says why."""
+    """The implementation cannot be imported; the message says why.
+
+    ``missing`` is the name of the module that is not installed, None for other reasons.
+    """
+
+    def __init__(self, message: str, missing: str | None = None) -> None:
+        super().__init__(message)
+        self.missing = missing
 
 
 class Isolated:
@@ -98,12 +105,18 @@ class Isolated:
         try:
             first = lines.get(timeout=self.limit)
         except queue.Empty:
-            first = None
-        greeting = json.loads(first) if first is not None else {"error": "the import never ended"}
+            greeting = {"error": f"the import took longer than {self.limit:g} s"}
+        else:
+            greeting = json.loads(first) if first else _ended(child)
         if "error" in greeting:
             self.close()
-            raise CannotImport(f"{self.module_name} cannot be imported: {greeting['error']}")
+            said = f"{self.module_name} cannot be imported: {greeting['error']}"
+            raise CannotImport(said, greeting.get("missing"))
         return str(greeting["version"])
+
+
+def _ended(child: subprocess.Popen[str]) -> dict[str, str]:
+    return {"error": f"its process ended meanwhile, with status {child.wait()}"}
 
 
 def _forward(stream: Any, lines: queue.Queue[str | None]) -> None:

@@ -19,7 +19,9 @@ Results = Mapping[str, Mapping[str, Verdict]]
 
 
 def report(statements: Mapping[str, Statement], results: Results, *, markdown: bool = False) -> str:
-    """The counts by topic, every verdict other than "agreed", and the rules that these name."""
+    """The counts by topic, every verdict other than "agreed", the rules that these name, and what
+    each implementation lacks.
+    """
     blocks = [_table(statements, results, markdown)]
     named: set[Rule] = set()
     for implementation, verdicts in results.items():
@@ -33,8 +35,20 @@ def report(statements: Mapping[str, Statement], results: Results, *, markdown: b
     if named:
         bullet = "-" if markdown else " "
         lines = [f"{bullet} {rule}: {text}" for rule, text in RULES.items() if rule in named]
-        blocks.append("\n".join([_title("The rules", markdown), *lines]))
+        blocks.append("\n".join([_title("The rules that are named above", markdown), *lines]))
+    for implementation, verdicts in results.items():
+        if lacking := _lacking(verdicts, markdown):
+            title = f"What {implementation} lacks, and how many statements need it"
+            blocks.append("\n".join([_title(title, markdown), *lacking]))
     return "\n\n".join(blocks)
+
+
+def _lacking(verdicts: Mapping[str, Verdict], markdown: bool) -> list[str]:
+    """The missing names, the most wanted first."""
+    counts = Counter(each.line for each in verdicts.values() if each.judgement == "not offered")
+    if markdown:
+        return [f"- `{name}`: {count}" for name, count in counts.most_common()]
+    return [f"  {count:>4}  {name}" for name, count in counts.most_common()]
 
 
 def _title(text: str, markdown: bool) -> str:

@@ -28,7 +28,7 @@ RULES: Final[dict[Rule, str]] = {
     12: "Hooks also act on what a backward with create_graph saves while they are active.",
     13: "save_on_cpu keeps a host tensor without copying, brings others back to their device, "
     "and accepts device_type without using it.",
-    "beside the seed": "What PyTorch has in autograd.graph and on its nodes is offered too.",
+    "PyTorch's graph": "What PyTorch has in autograd.graph and on its nodes is offered too.",
     "Function": "Function and ctx: one gradient per tensor argument, checked for count, shape and "
     "type; arguments nested in lists, tuples and dicts are differentiated.",
     "engine": "Gradients are accumulated, never assigned; no two share a buffer; a refused "

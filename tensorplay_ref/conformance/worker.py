@@ -32,8 +32,12 @@ def main(module_name: str) -> None:
 
     try:
         api = Api(module_name)
-    except Exception as error:
-        answer({"error": f"{type(error).__name__}: {error}"})
+    except SystemExit as error:
+        answer({"error": f"it ends the program when it is imported (SystemExit: {error})"})
+        return
+    except BaseException as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        answer({"error": f"{type(error).__name__}: {error}", "missing": missing})
         return
     answer({"version": api.version})
     known = suite()

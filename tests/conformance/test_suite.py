@@ -116,7 +116,7 @@ def test_the_report_counts_and_names_what_is_not_agreed() -> None:
         "differs",
     ]
     assert "does otherwise" in text
-    assert text.endswith(f"The rules\n  1: {RULES[1]}")
+    assert text.endswith(f"The rules that are named above\n  1: {RULES[1]}")
     markdown = report(statements, results, markdown=True)
     assert "| hooks: packing | 2          | 1 agreed, 1 differs |" in markdown
     assert "- **differs** `name` (rule: 1): A sentence. *does otherwise*" in markdown
@@ -200,6 +200,91 @@ def test_the_command_fails_on_what_is_unexpected(
     output = capsys.readouterr().out
     assert "**FAILS** `a_device_prints_as_its_name`" in output
     assert "KeyError: 'cpu'" in output
+
+
+def test_what_is_missing_is_counted_at_the_end() -> None:
+    statements = {"one": a_statement(), "two": a_statement(), "three": a_statement()}
+    verdicts = {
+        "one": Verdict("not offered", "rare"),
+        "two": Verdict("not offered", "graph.Node"),
+        "three": Verdict("not offered", "graph.Node"),
+    }
+    text = report(statements, {"mine 1.0": verdicts})
+    title = "What mine 1.0 lacks, and how many statements need it"
+    assert text.endswith(f"{title}\n     2  graph.Node\n     1  rare")
+    markdown = report(statements, {"mine 1.0": verdicts}, markdown=True)
+    assert markdown.endswith("- `graph.Node`: 2\n- `rare`: 1")
+
+
+def test_an_implementation_that_is_not_installed_does_not_hide_the_others(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(RECORDED_VERSIONS, "not_installed", "1.0")
+    assert main(["--statement", SIMPLE.name, "--against", "not_installed"]) == 2
+    printed = capsys.readouterr()
+    assert "1 agreed" in printed.out
+    assert printed.err.endswith("install it with: pip install not_installed\n")
+
+
+def test_a_module_that_agrees_with_nothing_fails(
+    fake: Callable[[str, str], str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = fake("fake_without_names", "pass")
+    assert main(["--statement", "a_leaf_has_no_node", "--module", name]) == 1
+    printed = capsys.readouterr()
+    assert f"{name}: no statement agreed" in printed.err
+    assert f"What {name} lacks" in printed.out
+
+
+@pytest.mark.parametrize(
+    ("at_import", "said"),
+    [
+        ("raise SystemExit(3)", "it ends the program when it is imported (SystemExit: 3)"),
+        ("import os; os._exit(4)", "its process ended meanwhile, with status 4"),
+        ("import time; time.sleep(600)", "the import took longer than 9 s"),
+        ("import no_such_module", "No module named 'no_such_module'"),
+    ],
+)
+def test_why_a_module_cannot_be_imported(
+    at_import: str,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "unfit.py").write_text(at_import, encoding="utf-8")
+    # The reference has to be imported within the limit, too.
+    assert main(["--statement", SIMPLE.name, "--module", "unfit", "--limit", "9"]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--limit", "-1"], "above 0, found -1"),
+        (["--limit", "0"], "above 0, found 0"),
+        (["--limit", "inf"], "above 0, found inf"),
+        (["--module", "./mine.py"], "not a file, found './mine.py'"),
+        (["--module", "mine.py"], "not a file, found 'mine.py'"),
+        (["--topic", "nonsense"], "invalid choice"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_refused(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_help_names_each_topic_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.count("hooks: what is saved") == 1
+    assert "Exit status: 0" in said
 
 
 def test_the_command_runs_a_topic() -> None:

@@ -10,7 +10,7 @@ TOPIC = "versions and in-place"
 
 
 @tensorplay_lacks("autograd.graph.allow_mutation_on_saved_tensors")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def mutation_can_be_allowed(api: Api) -> None:
     """Inside allow_mutation_on_saved_tensors a saved value may change: the old one is used."""
     x = api.leaf([2.0, 3.0])
@@ -24,7 +24,7 @@ def mutation_can_be_allowed(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.allow_mutation_on_saved_tensors")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def mutation_through_a_view_is_allowed(api: Api) -> None:
     """A write through a view of a saved value is allowed as well."""
     x = api.leaf([2.0, 3.0])
@@ -38,7 +38,7 @@ def mutation_through_a_view_is_allowed(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.allow_mutation_on_saved_tensors")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def several_mutations_keep_the_values_apart(api: Api) -> None:
     """Values saved before and after a write are each used where they were saved."""
     x = api.leaf([2.0])
@@ -55,7 +55,7 @@ def several_mutations_keep_the_values_apart(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.allow_mutation_on_saved_tensors")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def allowing_mutation_does_not_nest(api: Api) -> None:
     """Entering allow_mutation_on_saved_tensors inside itself is an error."""
     with api.graph.allow_mutation_on_saved_tensors():
@@ -65,7 +65,7 @@ def allowing_mutation_does_not_nest(api: Api) -> None:
 
 @torch_2_13("the refused entry ends the outer context", shows="Trying to backward outside")
 @tensorplay_lacks("autograd.graph.allow_mutation_on_saved_tensors")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_refused_nesting_leaves_the_outer_context_working(api: Api) -> None:
     """After a refused inner entry the outer context still allows mutation and backward."""
     x = api.leaf([2.0])
@@ -80,7 +80,7 @@ def a_refused_nesting_leaves_the_outer_context_working(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.allow_mutation_on_saved_tensors")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_backward_outside_the_allowance_is_refused(api: Api) -> None:
     """A graph recorded inside allow_mutation_on_saved_tensors is not walked outside of it."""
     with api.graph.allow_mutation_on_saved_tensors():

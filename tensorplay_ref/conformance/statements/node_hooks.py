@@ -12,7 +12,7 @@ TOPIC = "graph and nodes"
 
 
 @tensorplay_lacks("Node.register_hook")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_hook_on_a_built_in_node_sees_and_replaces_gradients(api: Api) -> None:
     """A hook on a node gets the tuples grad_inputs and grad_outputs, and may replace the first."""
     seen: list[Any] = []
@@ -30,7 +30,7 @@ def a_hook_on_a_built_in_node_sees_and_replaces_gradients(api: Api) -> None:
 
 
 @tensorplay_lacks("Node.register_prehook")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_prehook_on_a_built_in_node_replaces_grad_outputs(api: Api) -> None:
     """A prehook on a node gets the tuple of grad_outputs first, and may replace it."""
     x = api.leaf([0.0])
@@ -41,7 +41,7 @@ def a_prehook_on_a_built_in_node_replaces_grad_outputs(api: Api) -> None:
 
 
 @tensorplay_lacks("Node.register_hook")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_hook_on_a_built_in_node_can_be_removed(api: Api) -> None:
     """The handle that register_hook of a node returns takes the hook off."""
     x = api.leaf([0.0])

@@ -12,7 +12,7 @@ from ..statement import statement, tensorplay_1_0, tensorplay_lacks
 TOPIC = "graph and nodes"
 
 
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_leaf_has_no_node(api: Api) -> None:
     """A leaf has grad_fn None and is_leaf True; a recorded result has a node and is no leaf."""
     x = api.leaf([2.0])
@@ -21,14 +21,14 @@ def a_leaf_has_no_node(api: Api) -> None:
     same((y.grad_fn is None, y.is_leaf), (False, False), "no node, is_leaf of y")
 
 
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def the_node_of_a_result_is_one_object(api: Api) -> None:
     """Reading grad_fn twice gives the same node."""
     y = api.leaf([2.0]).sin()
     true(y.grad_fn is y.grad_fn, "two reads gave two nodes")
 
 
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_node_is_named_after_its_operation(api: Api) -> None:
     """The nodes of sin and exp have names that begin with SinBackward and ExpBackward."""
     x = api.leaf([2.0])
@@ -36,7 +36,7 @@ def a_node_is_named_after_its_operation(api: Api) -> None:
     same(found, ["SinBackward", "ExpBackward"], "names")
 
 
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def edges_lead_to_the_nodes_of_the_inputs(api: Api) -> None:
     """next_functions holds one pair (node, number) for each input, in their order."""
     a, b = api.leaf([2.0]).sin(), api.leaf([3.0]).exp()
@@ -47,21 +47,21 @@ def edges_lead_to_the_nodes_of_the_inputs(api: Api) -> None:
 
 
 @tensorplay_1_0("it is a list", shows="it is a list")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def next_functions_is_a_tuple(api: Api) -> None:
     """next_functions is a tuple, so nobody can change the graph through it."""
     edges = api.leaf([2.0]).sin().grad_fn.next_functions
     true(isinstance(edges, tuple), f"it is a {type(edges).__name__}")
 
 
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_constant_has_no_edge(api: Api) -> None:
     """The edge of an input that does not require grad leads to None."""
     y = api.leaf([2.0]) * api.constant([3.0])
     same([node is None for node in api.next_nodes(y.grad_fn)], [False, True], "edge to None")
 
 
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def the_edge_of_a_leaf_ends_in_its_accumulator(api: Api) -> None:
     """The edge of a leaf leads to a node AccumulateGrad whose variable is the leaf."""
     x = api.leaf([2.0])
@@ -71,7 +71,7 @@ def the_edge_of_a_leaf_ends_in_its_accumulator(api: Api) -> None:
     same(api.next_nodes(end), [], "edges of the last node")
 
 
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def two_uses_of_a_leaf_end_in_one_accumulator(api: Api) -> None:
     """All edges of one leaf lead to the same AccumulateGrad."""
     x = api.leaf([2.0])
@@ -80,7 +80,7 @@ def two_uses_of_a_leaf_end_in_one_accumulator(api: Api) -> None:
 
 
 @tensorplay_1_0("both have number 0", shows="found [0, 0]")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def the_results_of_a_split_are_numbered(api: Api) -> None:
     """The pieces of a split are results 0 and 1 of one node."""
     first, second = api.leaf([2.0, 3.0]).split(1)
@@ -89,7 +89,7 @@ def the_results_of_a_split_are_numbered(api: Api) -> None:
 
 
 @tensorplay_1_0("both have number 0", shows="found [0, 0]")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def the_results_of_a_function_are_numbered(api: Api) -> None:
     """Two outputs of one Function are results 0 and 1 of one node."""
     function = api.function(lambda ctx, x: (x * 2.0, x * 3.0))
@@ -99,7 +99,7 @@ def the_results_of_a_function_are_numbered(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.Node")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def nodes_are_instances_of_node(api: Api) -> None:
     """The nodes of built-in operations and of custom Functions are instances of graph.Node."""
     x = api.leaf([2.0])
@@ -108,7 +108,7 @@ def nodes_are_instances_of_node(api: Api) -> None:
 
 
 @tensorplay_lacks("Node.metadata")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_node_has_metadata(api: Api) -> None:
     """A node has a dict metadata for its user, the same at each read."""
     node = api.leaf([2.0]).sin().grad_fn
@@ -117,7 +117,7 @@ def a_node_has_metadata(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.get_gradient_edge")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_gradient_edge_names_node_and_number(api: Api) -> None:
     """get_gradient_edge(y) holds the node of y and which of its results y is."""
     _, second = api.function(lambda ctx, x: (x * 2.0, x * 3.0)).apply(api.leaf([2.0]))
@@ -127,7 +127,7 @@ def a_gradient_edge_names_node_and_number(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.get_gradient_edge")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_gradient_edge_stands_for_its_tensor(api: Api) -> None:
     """autograd.grad takes gradient edges as outputs and as inputs."""
     x = api.leaf([2.0])
@@ -139,7 +139,7 @@ def a_gradient_edge_stands_for_its_tensor(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.get_gradient_edge")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def the_edge_of_a_leaf_is_its_accumulator(api: Api) -> None:
     """get_gradient_edge(leaf) holds the leaf's AccumulateGrad node."""
     edge = api.graph.get_gradient_edge(api.leaf([2.0]))
@@ -147,7 +147,7 @@ def the_edge_of_a_leaf_is_its_accumulator(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.get_gradient_edge")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_constant_has_no_gradient_edge(api: Api) -> None:
     """get_gradient_edge of a tensor that does not require grad is an error."""
     edge_of = api.graph.get_gradient_edge
@@ -164,7 +164,7 @@ def _multi_hook(api: Api, mode: str) -> tuple[list[Any], Any, Any, Any]:
 
 
 @tensorplay_lacks("autograd.graph.register_multi_grad_hook")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_multi_hook_waits_for_all_gradients(api: Api) -> None:
     """register_multi_grad_hook in mode "all" calls once with the list of all gradients."""
     calls, _, a, b = _multi_hook(api, "all")
@@ -173,7 +173,7 @@ def a_multi_hook_waits_for_all_gradients(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.register_multi_grad_hook")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_multi_hook_has_none_for_tensors_out_of_reach(api: Api) -> None:
     """In mode "all" a tensor that the backward does not reach stands as None in the list."""
     calls, _, a, _ = _multi_hook(api, "all")
@@ -183,7 +183,7 @@ def a_multi_hook_has_none_for_tensors_out_of_reach(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.register_multi_grad_hook")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_multi_hook_may_act_on_the_first_gradient(api: Api) -> None:
     """In mode "any" the hook is called once per backward, with the first gradient."""
     calls, _, a, b = _multi_hook(api, "any")
@@ -194,7 +194,7 @@ def a_multi_hook_may_act_on_the_first_gradient(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.register_multi_grad_hook")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_multi_hook_can_be_removed(api: Api) -> None:
     """The handle of a multi-gradient hook takes it off."""
     calls, handle, a, b = _multi_hook(api, "all")

@@ -13,7 +13,7 @@ TOPIC = "graph and nodes"
 
 
 @tensorplay_lacks("Node._saved_self")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_node_shows_its_saved_input(api: Api) -> None:
     """The node of sin shows its input as _saved_self."""
     x = api.leaf([2.0, 3.0])
@@ -21,7 +21,7 @@ def a_node_shows_its_saved_input(api: Api) -> None:
 
 
 @tensorplay_lacks("Node._saved_result")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_node_shows_its_saved_output(api: Api) -> None:
     """The node of exp shows its output as _saved_result, with itself as grad_fn."""
     y = api.leaf([0.0]).exp()
@@ -31,7 +31,7 @@ def a_node_shows_its_saved_output(api: Api) -> None:
 
 
 @tensorplay_lacks("Node._saved_self")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_slot_that_is_not_needed_is_none(api: Api) -> None:
     """x * c shows c as _saved_other and None as _saved_self."""
     node = (api.leaf([2.0]) * api.constant([5.0])).grad_fn
@@ -73,7 +73,7 @@ def a_stale_slot_cannot_be_read(api: Api) -> None:
 
 
 @tensorplay_lacks("Node._raw_saved_self")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_raw_slot_holds_what_pack_returned(api: Api) -> None:
     """_raw_saved_self.data is the packed object, and unpack_hook the unpack of its pair."""
     parcel = object()
@@ -86,7 +86,7 @@ def a_raw_slot_holds_what_pack_returned(api: Api) -> None:
 
 
 @tensorplay_lacks("Node._raw_saved_self")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_raw_slot_without_hooks_has_no_unpack_hook(api: Api) -> None:
     """Without hooks the slot's unpack_hook is None and its data is the tensor's value."""
     y = api.leaf([2.0]).sin()
@@ -96,7 +96,7 @@ def a_raw_slot_without_hooks_has_no_unpack_hook(api: Api) -> None:
 
 
 @tensorplay_lacks("Node._raw_saved_self")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def hooks_of_one_slot_pack_at_once(api: Api) -> None:
     """register_hooks on a slot packs it at once, and backward uses its unpack."""
     recorder = Recorder(lambda tensor: tensor.detach().clone(), lambda packed: packed * 10.0)
@@ -111,7 +111,7 @@ def hooks_of_one_slot_pack_at_once(api: Api) -> None:
 
 
 @tensorplay_lacks("Node._raw_saved_self")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def hooks_of_one_slot_get_a_detached_tensor(api: Api) -> None:
     """The pack of register_hooks gets a tensor that does not require grad."""
     recorder = Recorder()
@@ -191,7 +191,7 @@ def hooks_of_one_slot_must_not_write(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.disable_saved_tensors_hooks")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def hooks_of_one_slot_work_while_contexts_are_disabled(api: Api) -> None:
     """register_hooks works inside disable_saved_tensors_hooks."""
     recorder = Recorder()

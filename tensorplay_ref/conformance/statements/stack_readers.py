@@ -45,7 +45,7 @@ def save_on_cpu_is_an_entry_of_the_same_stack(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.disable_saved_tensors_hooks")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def disabling_refuses_to_enter_hooks(api: Api) -> None:
     """Inside disable_saved_tensors_hooks(message), entering hooks raises that message."""
     recorder = Recorder()
@@ -55,7 +55,7 @@ def disabling_refuses_to_enter_hooks(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.disable_saved_tensors_hooks")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def plain_saving_goes_on_while_hooks_are_disabled(api: Api) -> None:
     """While hooks are disabled, operations save and differentiate as without hooks."""
     x = api.leaf([3.0])
@@ -66,7 +66,7 @@ def plain_saving_goes_on_while_hooks_are_disabled(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.disable_saved_tensors_hooks")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def disabling_ends_with_its_context(api: Api) -> None:
     """After the context of disable_saved_tensors_hooks, entering hooks works again."""
     recorder = Recorder()
@@ -78,7 +78,7 @@ def disabling_ends_with_its_context(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.disable_saved_tensors_hooks")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def disabling_nests_and_restores_the_message(api: Api) -> None:
     """A nested disable has its own message; the outer message is back when it is left."""
     context = api.hooks(lambda tensor: tensor, lambda packed: packed)
@@ -89,7 +89,7 @@ def disabling_nests_and_restores_the_message(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.disable_saved_tensors_hooks")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def disabling_inside_active_hooks_is_refused(api: Api) -> None:
     """Disabling while a pair is active raises the message at once; the pair works on."""
     recorder = Recorder()
@@ -102,7 +102,7 @@ def disabling_inside_active_hooks_is_refused(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.disable_saved_tensors_hooks")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def disabling_refuses_save_on_cpu_as_well(api: Api) -> None:
     """save_on_cpu is a pair of hooks, so it cannot be entered while hooks are disabled."""
     with api.graph.disable_saved_tensors_hooks("no hooks here"):

@@ -99,7 +99,7 @@ def a_write_that_fails_does_not_count(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.increment_version")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_version_can_be_bumped_by_hand(api: Api) -> None:
     """increment_version adds one, to one tensor or to each of several."""
     a, b = api.constant([1.0]), api.constant([2.0])
@@ -109,7 +109,7 @@ def a_version_can_be_bumped_by_hand(api: Api) -> None:
 
 
 @tensorplay_lacks("autograd.graph.increment_version")
-@statement(TOPIC, "beside the seed")
+@statement(TOPIC, "PyTorch's graph")
 def a_version_bumped_by_hand_is_noticed(api: Api) -> None:
     """A tensor whose version was bumped by hand after saving is an error in backward."""
     h = api.leaf([1.0]) * 1.0

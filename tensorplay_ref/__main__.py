@@ -1,6 +1,7 @@
 """What there is to run: ``python -m tensorplay_ref``."""
 
 import sys
+from collections.abc import Sequence
 
 import tensorplay_ref
 
@@ -36,6 +37,15 @@ def overview() -> str:
     return "\n".join(lines[:-1])
 
 
-if __name__ == "__main__":
+def main(words: Sequence[str]) -> int:
+    """Print the overview; 2 for words that are no question for help."""
+    if words and words != ["--help"] and words != ["-h"]:
+        said = f"python -m tensorplay_ref has no {' '.join(words)!r}; it only shows what there is:"
+        print(f"{said}\n\n{overview()}", file=sys.stderr)
+        return 2
     print(overview())
-    sys.exit(0)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tensorplay_ref.__main__ import overview
+from tensorplay_ref.course.__main__ import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -93,7 +94,14 @@ def test_a_command_that_needs_more_says_how_to_get_it(alone: Path) -> None:
         [alone, "-I", "-m", "tensorplay_ref.course", "grade", "."], capture_output=True, text=True
     )
     assert run.returncode == 1
-    assert re.search(r"this needs \w+; install it with: pip install", run.stderr), run.stderr
+    advice = r'this needs \w+; install it with: pip install "tensorplay-ref\[lab\]"\n'
+    assert re.fullmatch(advice, run.stderr), run.stderr
+
+
+def test_the_wheel_alone_explains_every_command_of_the_course(alone: Path) -> None:
+    for command in COMMANDS:
+        said = _run(alone, "-m", "tensorplay_ref.course", command, "--help")
+        assert COMMANDS[command][1] in " ".join(said.split())
 
 
 def test_the_wheel_holds_the_package_its_types_and_its_data(built: Path) -> None:

@@ -37,6 +37,19 @@ def test_the_package_says_what_there_is_to_run() -> None:
     assert all((ROOT / place).is_file() for place in places)
 
 
+def test_a_word_that_the_package_does_not_know_is_an_error() -> None:
+    for words, status in (["--help"], 0), (["foo"], 2):
+        run = subprocess.run(
+            [sys.executable, "-m", "tensorplay_ref", *words],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+        assert run.returncode == status
+        assert overview() in run.stdout + run.stderr
+    assert "has no 'foo'" in run.stderr
+
+
 def test_the_types_of_the_package_are_for_others_too() -> None:
     assert (ROOT / "tensorplay_ref" / "py.typed").is_file()
 

@@ -13,8 +13,8 @@ import yaml
 from tensorplay_ref.conformance import RECORDED_VERSIONS, TOPICS, Difference, suite
 from tensorplay_ref.course import address
 from tensorplay_ref.course.cover import cover
-from tensorplay_ref.course.limits import Limits
 from tensorplay_ref.course.grade_page import VERDICTS
+from tensorplay_ref.course.limits import Limits
 from tensorplay_ref.course.notebook_file import RELATIVE_LINK
 from tensorplay_ref.course.readme import PICTURE, course_table, part, picture_line, with_part
 from tests.tiny_notebook import code, result, write

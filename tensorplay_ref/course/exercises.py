@@ -19,7 +19,7 @@ from nbformat.v4 import new_markdown_cell
 from tqdm import tqdm
 
 from tensorplay_ref.course import fences, kernel
-from tensorplay_ref.course.guard import NEEDS_SOLUTION, RAISES, SOLUTION
+from tensorplay_ref.course.guard import EXERCISE, NEEDS_SOLUTION, RAISES, SOLUTION
 from tensorplay_ref.course.notebook_file import (
     RELATIVE_LINK,
     code_cells,
@@ -36,7 +36,6 @@ from tensorplay_ref.course.notebook_file import (
 FOLDER = "exercises"
 # A shorter line of a solution, such as "return x", gives nothing away.
 _TELLING = 12
-_METADATA = "tensorplay_ref"
 
 
 class ExerciseError(ValueError):
@@ -75,7 +74,7 @@ def make(worked: Path) -> NotebookNode:
             _relink(cell, worked)
     normalise(notebook)
     without_outputs(notebook)
-    notebook.metadata[_METADATA] = {"digest": _digest(notebook)}
+    notebook.metadata[EXERCISE] = {"digest": _digest(notebook)}
     for cell in notebook.cells:
         if shown := leaks(cell, secrets):
             raise ExerciseError(f"{worked.name}, cell {cell.id}, gives away {shown[0]!r}")
@@ -175,7 +174,7 @@ def _digest(notebook: NotebookNode) -> str:
 
 def _was_worked_in(path: Path) -> bool:
     notebook = read(path)
-    made = notebook.metadata.get(_METADATA, {}).get("digest")
+    made = notebook.metadata.get(EXERCISE, {}).get("digest")
     return made != _digest(notebook) or any(cell.outputs for cell in code_cells(notebook))
 
 

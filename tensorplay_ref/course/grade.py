@@ -3,7 +3,8 @@
 Every notebook below the folder is one submission. Each runs in a temporary copy, in a process of
 its own, with limits of time and memory and without network (see ``grade_fence``), so it may loop,
 crash, print without end or delete its files. Two files come out: ``grades.csv`` with one row for
-each submission and exercise, and ``grades.md``, a page to read.
+each submission and exercise, and ``grades.md``, a page to read. Both are written anew after each
+submission, so an interrupted run keeps what it has found.
 
 A verdict is "ok", "wrong" or "not yet", as a check says it; "stopped" when the submission was ended
 before this exercise was judged; "missing" when it has nothing to judge; "unreadable" when the file
@@ -21,6 +22,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,14 +30,16 @@ from typing import Any
 from tqdm import tqdm
 
 from tensorplay_ref.course import grade_page, kernel
-from tensorplay_ref.course.check import exercises
+from tensorplay_ref.course.check import Exercise, exercises
 from tensorplay_ref.course.grade_page import Grade
+from tensorplay_ref.course.guard import RAISES
 from tensorplay_ref.course.limits import Limits
-from tensorplay_ref.course.notebook_file import code_cells, read, write_text
+from tensorplay_ref.course.notebook_file import code_cells, read, tags, write_text
 
 _NUMBER = re.compile(r"""check\(\s*["'](\d\d)\.""")
 _PACKAGE = Path(__file__).resolve().parents[2]
 _LONGEST = 5_000_000
+_REMARKS = 5
 RESULTS = ("grades.csv", "grades.md")
 
 
@@ -50,6 +54,25 @@ class Run:
     def cell(self) -> int:
         """The code cell that ran last."""
         return max((line["cell"] for line in self.told if "cell" in line), default=0)
+
+    def raised(self, meant: Collection[int]) -> dict[int, str]:
+        """What code cells ended with, in words, but for stubs and for cells that mean to raise."""
+        return {
+            line["cell"]: line["raised"]
+            for line in self.told
+            if "raised" in line
+            and line["cell"] not in meant
+            and not line["raised"].startswith("it raised NotImplementedError")
+        }
+
+    def refused(self) -> list[str]:
+        """What the grader did not allow, with the code cell that asked for it first."""
+        cell, found = 0, []
+        for line in self.told:
+            cell = line.get("cell", cell)
+            if "refused" in line:
+                found.append(f"code cell {cell}: the grader allows no {line['refused']}")
+        return found
 
 
 def submissions(folder: Path) -> list[Path]:
@@ -75,9 +98,10 @@ def grade(path: Path, folder: Path, limits: Limits) -> list[Grade]:
     """The verdicts on one submission below a folder, in the order of the exercises."""
     name = path.relative_to(folder).with_suffix("").as_posix()
     try:
-        sources = [cell.source for cell in code_cells(read(path))]
+        cells = list(code_cells(read(path)))
     except (OSError, ValueError, RecursionError) as error:
         return [Grade(name, "", "unreadable", difference=" ".join(str(error).split())[:300])]
+    sources = [cell.source for cell in cells]
     numbers = set(_NUMBER.findall("\n".join(sources)))
     if leading := re.match(r"\d\d(?=_)", path.name):
         numbers.add(leading[0])
@@ -97,16 +121,32 @@ def grade(path: Path, folder: Path, limits: Limits) -> list[Grade]:
         _copy(path, folder, own)
         run = _run(job, own, limits)
     verdicts = {line["exercise"]: line for line in run.told if "exercise" in line}
-    return [
-        Grade(name, **verdicts[each]) if each in verdicts else _unjudged(name, each, run)
-        for each in expected
-    ]
+    raised = run.raised([place for place, cell in enumerate(cells, 1) if RAISES in tags(cell)])
+    remarks = [f"code cell {cell}: {words}" for cell, words in raised.items()]
+    remark = "; ".join([*run.refused(), *remarks[:_REMARKS]])
+    if len(remarks) > _REMARKS:
+        remark += f"; and {len(remarks) - _REMARKS} more cells raised"
+    grades = []
+    for number in sorted(numbers):
+        for each in exercises(number):
+            if each.id in verdicts:
+                grades.append(Grade(name, **verdicts[each.id], remark=remark))
+            elif run.ending:
+                said = f"code cell {run.cell}: {run.ending}"
+                grades.append(Grade(name, each.id, "stopped", difference=said, remark=remark))
+            else:
+                said = _why_missing(each, sources, raised)
+                grades.append(Grade(name, each.id, "missing", difference=said, remark=remark))
+    return grades
 
 
-def _unjudged(name: str, exercise: str, run: Run) -> Grade:
-    if run.ending:
-        return Grade(name, exercise, "stopped", difference=f"code cell {run.cell}: {run.ending}")
-    return Grade(name, exercise, "missing", difference="it is neither checked nor defined")
+def _why_missing(exercise: Exercise, sources: Sequence[str], raised: Mapping[int, str]) -> str:
+    """Where the cell that was to define or check it raised, that; else that there is none."""
+    words = re.compile("|".join(rf"\b{re.escape(word)}\b" for word in exercise.takes))
+    for cell, said in raised.items():
+        if words.search(sources[cell - 1]):
+            return f"code cell {cell}, which was to define or check it: {said}"
+    return "it is neither checked nor defined"
 
 
 def _copy(path: Path, folder: Path, own: Path) -> None:
@@ -151,6 +191,10 @@ def _run(job: dict[str, Any], own: Path, limits: Limits) -> Run:
         ending = f"it took longer than {limits.seconds:g} s in all"
         _end(process)
         output, _ = process.communicate()
+    except KeyboardInterrupt:
+        _end(process)
+        process.wait()
+        raise
     told = list(_lines(output[:_LONGEST]))
     if not ending and not any("end" in line for line in told):
         ending = f"it ended its process (status {process.returncode})"
@@ -175,21 +219,43 @@ def _lines(output: str) -> list[dict[str, Any]]:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Grade the submissions and write the two files; 1 when there is no submission."""
-    found = submissions(arguments.folder)
+    """Grade the submissions and write the two files; 1 when there is none, 130 when interrupted."""
+    folder: Path = arguments.folder
+    if not folder.is_dir():
+        said = f"no such folder: {folder}"
+        if folder.exists():
+            said = f"{folder} is a file; expected a folder, whose notebooks are graded"
+        print(said, file=sys.stderr)
+        return 1
+    found = submissions(folder)
     if not found:
-        what = "notebook in" if arguments.folder.is_dir() else "folder"
-        print(f"there is no {what} {arguments.folder}", file=sys.stderr)
+        print(f"there is no notebook in {folder}", file=sys.stderr)
         return 1
     kernel.warm_up()
+    arguments.to.mkdir(parents=True, exist_ok=True)
     limits = Limits(arguments.seconds, arguments.cell_seconds, arguments.megabytes)
     grades = []
-    for path in tqdm(found, unit="submission", disable=None):
-        grades += grade(path, arguments.folder, limits)
-    for name in without_notebook(arguments.folder):
+    for name in without_notebook(folder):
+        if (folder / name).resolve() == arguments.to.resolve():
+            continue
         grades.append(Grade(name, "", "missing", difference="there is no notebook in it"))
-    arguments.to.mkdir(parents=True, exist_ok=True)
-    for name, text in zip(RESULTS, (grade_page.csv(grades), grade_page.page(grades)), strict=True):
-        write_text(arguments.to / name, text)
-        print(arguments.to / name)
-    return 0
+    done = 0
+    try:
+        for path in tqdm(found, unit="submission", disable=None):
+            own = grade(path, folder, limits)
+            grades += own
+            _write(arguments.to, grades, len(found) - done - 1)
+            done += 1
+            tqdm.write(f"{done} of {len(found)}: {grade_page.in_short(own)}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print(f"interrupted: {done} of {len(found)} submissions are graded", file=sys.stderr)
+    if done:
+        for name in RESULTS:
+            print(arguments.to / name)
+    return 0 if done == len(found) else 130
+
+
+def _write(folder: Path, grades: Sequence[Grade], left: int) -> None:
+    texts = (grade_page.csv(grades), grade_page.page(grades, left))
+    for name, text in zip(RESULTS, texts, strict=True):
+        write_text(folder / name, text)

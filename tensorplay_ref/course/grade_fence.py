@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import NoReturn
 
 _FILES = 100_000_000
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -57,12 +58,13 @@ class TookTooLong(BaseException):
     """A cell was interrupted. Not an Exception, so that `except Exception` does not keep it."""
 
 
-def enclose(own: Path, hidden: Sequence[Path]) -> None:
+def enclose(own: Path, hidden: Sequence[Path], note: Callable[[str], None]) -> None:
     """Refuse from now on, in this process, what is named above; PermissionError says what.
 
     Args:
         own: the folder that may be written.
         hidden: folders that may not even be read.
+        note: is told each refusal, which the submission may catch and hide.
     """
     inside = os.path.realpath(own)
     secret = [os.path.realpath(folder) for folder in hidden]
@@ -72,23 +74,27 @@ def enclose(own: Path, hidden: Sequence[Path]) -> None:
     def within(path: str, folder: str) -> bool:
         return path == folder or path.startswith(folder + os.sep)
 
+    def refuse(what: str) -> NoReturn:
+        note(what)
+        raise PermissionError(f"the grader allows no {what}")
+
     def examine(event: str, arguments: tuple[object, ...]) -> None:
         if event in _REASONS:
-            raise PermissionError(f"the grader allows no {_REASONS[event]} ({event})")
+            refuse(f"{_REASONS[event]} ({event})")
         if event == "open":
             path, _, flags = arguments
             if not isinstance(path, (str, bytes)):
                 return
             place = resolve(decode(path))
             if any(within(place, folder) for folder in secret):
-                raise PermissionError("the grader allows no reading of solutions")
+                refuse("reading of solutions")
             writes = isinstance(flags, int) and bool(flags & _WRITING)
             if writes and not within(place, inside) and decode(path) != devnull:
-                raise PermissionError("the grader allows no writing outside of the own folder")
+                refuse("writing outside of the own folder")
         elif event in _CHANGING:
             for path in arguments[: _CHANGING[event]]:
                 if isinstance(path, (str, bytes)) and not within(resolve(decode(path)), inside):
-                    raise PermissionError("the grader allows no change outside of the own folder")
+                    refuse("change outside of the own folder")
 
     sys.addaudithook(examine)
 

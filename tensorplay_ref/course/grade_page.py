@@ -16,7 +16,10 @@ _WORTH_SAYING = ("wrong", "stopped", "missing", "unreadable")
 
 @dataclass(frozen=True)
 class Grade:
-    """The verdict on one exercise of one submission, and the first difference in words."""
+    """The verdict on one exercise of one submission, and the first difference in words.
+
+    ``remark`` is about the whole submission: what was refused, and which cells raised.
+    """
 
     submission: str
     exercise: str
@@ -24,6 +27,7 @@ class Grade:
     passed: int = 0
     cases: int = 0
     difference: str = ""
+    remark: str = ""
 
 
 def csv(grades: Iterable[Grade]) -> str:
@@ -36,11 +40,26 @@ def csv(grades: Iterable[Grade]) -> str:
     return file.getvalue()
 
 
-def page(grades: Sequence[Grade]) -> str:
-    """Who passed what, how each exercise went, and the first difference of each."""
-    blocks = ["# Grades", _overview(grades), "## The exercises", _exercises(grades)]
+def page(grades: Sequence[Grade], left: int = 0) -> str:
+    """Who passed what, how each exercise went, the first difference of each, and the remarks.
+
+    ``left`` is how many submissions are not graded yet.
+    """
+    blocks = ["# Grades"]
+    if left:
+        blocks.append(f"Not all are graded: {left} {'is' if left == 1 else 'are'} left.")
+    blocks += [_overview(grades), "## The exercises", _exercises(grades)]
     blocks += ["## What differed", _differences(grades)]
+    if any(grade.remark for grade in grades):
+        blocks += ["## What was refused, and which cells raised", _remarks(grades)]
     return "\n\n".join(blocks) + "\n"
+
+
+def in_short(own: Sequence[Grade]) -> str:
+    """One submission in one line: its name and how many exercises got each verdict."""
+    counts = Counter(grade.verdict for grade in own)
+    said = ", ".join(f"{counts[each]} {each}" for each in VERDICTS if counts[each])
+    return f"{own[0].submission}: {said if own[0].exercise else own[0].verdict}"
 
 
 def _overview(grades: Sequence[Grade]) -> str:
@@ -82,6 +101,11 @@ def _differences(grades: Sequence[Grade]) -> str:
     if not rows:
         return "Nothing did."
     return _table(["submission", "exercise", "verdict", "first difference"], rows)
+
+
+def _remarks(grades: Sequence[Grade]) -> str:
+    said = {grade.submission: grade.remark for grade in grades if grade.remark}
+    return _table(["submission", "remark"], [list(map(_text, row)) for row in said.items()])
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -27,6 +27,7 @@ from tensorplay_ref.course import Verdict, check, grade_fence
 from tensorplay_ref.course.check import exercises
 
 Tell = Callable[..., None]
+_LONGEST = 200
 
 
 class Judge:
@@ -88,7 +89,9 @@ def run(sources: list[str], judge: Judge, seconds: float) -> None:
         judge.tell(cell=number)
         earlier, judge.told = judge.told, set()
         with _guarded(seconds):
-            shell.run_cell(source)  # type: ignore[no-untyped-call]
+            result = shell.run_cell(source)  # type: ignore[no-untyped-call]
+            if error := result.error_before_exec or result.error_in_exec:
+                judge.tell(cell=number, raised=in_words(error))
         for name, parts in checked(source):
             if name not in judge.told:
                 with _guarded(seconds):
@@ -96,6 +99,17 @@ def run(sources: list[str], judge: Judge, seconds: float) -> None:
         judge.told |= earlier
     with _guarded(seconds):
         judge.rest(shell.user_ns)
+
+
+def in_words(error: BaseException) -> str:
+    """What a cell ended with, in one line."""
+    if isinstance(error, grade_fence.TookTooLong):
+        return str(error)
+    said = str(error)
+    if isinstance(error, SyntaxError):
+        said = f"{error.msg} (line {error.lineno})"
+    line = " ".join(f"{type(error).__name__}: {said}".split()).rstrip(": ")
+    return f"it raised {line[:_LONGEST]}"
 
 
 @contextlib.contextmanager
@@ -129,7 +143,14 @@ def main() -> None:
         import matplotlib.figure  # noqa: F401, PLC0415 - plots are optional
     sys.path.insert(0, "")
     grade_fence.limit(job["seconds"], job["megabytes"])
-    grade_fence.enclose(Path.cwd().parent, [Path(folder) for folder in job["hidden"]])
+    refused: set[str] = set()
+
+    def note(what: str) -> None:
+        if what not in refused:
+            refused.add(what)
+            tell(refused=what)
+
+    grade_fence.enclose(Path.cwd().parent, [Path(folder) for folder in job["hidden"]], note)
     run(job["sources"], judge, job["cell_seconds"])
     tell(end=True)
     # Threads and exit handlers of the submission have nothing more to say.

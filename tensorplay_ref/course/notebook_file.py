@@ -50,16 +50,35 @@ def read(path: Path) -> NotebookNode:
     Raises ValueError, naming the file, when it is not a notebook of format 4.
     """
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if content["nbformat"] != 4:
-            raise ValueError(f"its format is {content['nbformat']}, not 4")
+        content = _content(path)
         name_cells(content["cells"])
         content["nbformat_minor"] = 5
         notebook: NotebookNode = nbformat.v4.reads(json.dumps(content))
         nbformat.validate(notebook)
-    except (KeyError, TypeError, ValueError, nbformat.ValidationError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not a notebook: it lacks what the format asks for") from error
+    except (ValueError, nbformat.ValidationError) as error:
         raise ValueError(f"{path} is not a notebook: {error}") from error
     return notebook
+
+
+def _content(path: Path) -> dict[str, Any]:
+    """What the file holds, as far as it can be brought to format 4.5; ValueError says why not."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError("its text is not UTF-8") from error
+    except json.JSONDecodeError as error:
+        found = "the file is empty" if not path.stat().st_size else f"it is not JSON ({error})"
+        raise ValueError(found) from error
+    if not isinstance(content, dict) or "nbformat" not in content:
+        raise ValueError("it is JSON, but does not say the format of a notebook ('nbformat')")
+    if content["nbformat"] != 4:
+        raise ValueError(f"its format is {content['nbformat']}, not 4")
+    cells = content.get("cells")
+    if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
+        raise ValueError("it has no list of cells")
+    return content
 
 
 def name_cells(cells: Iterable[dict[str, Any]]) -> None:

@@ -13,7 +13,7 @@ import argparse
 import sys
 
 from .measuring import installed, measure
-from .table import plot, text
+from .table import check_plot, plot, text
 from .workloads import WORKLOADS
 
 
@@ -31,16 +31,29 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="tiny workloads, one round")
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME")
     parser.add_argument("--frameworks", nargs="+", choices=installed(), default=installed())
-    parser.add_argument("--rounds", type=int, help="samples of each framework (7, quick: 1)")
+    parser.add_argument("--rounds", type=_rounds, help="samples of each framework (7, quick: 1)")
     parser.add_argument("--plot", metavar="FILE", help="save a picture, too")
     options = parser.parse_args(arguments)
+    if options.plot:
+        try:
+            check_plot(options.plot)
+        except (ImportError, OSError, ValueError) as error:
+            parser.error(f"--plot: {error}")
     rounds = options.rounds or (1 if options.quick else 7)
     versions, rows = measure(options.frameworks, options.only, rounds, options.quick, progress)
     progress("")
+    if options.quick:
+        print("Tiny workloads, to see that everything runs; their times mean little.", end="\n\n")
     print(text(versions, rows))
     if options.plot:
         plot(options.plot, versions, rows)
     return 0
+
+
+def _rounds(words: str) -> int:
+    if int(words) < 1:
+        raise argparse.ArgumentTypeError(f"expected at least 1, found {words}")
+    return int(words)
 
 
 if __name__ == "__main__":

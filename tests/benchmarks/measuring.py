@@ -20,7 +20,7 @@ from statistics import median, quantiles
 from typing import Any
 
 from .frameworks import FRAMEWORKS
-from .workloads import WORKLOADS, sizes_of
+from .workloads import WORKLOADS, label, sizes_of
 
 ROOT = Path(__file__).parents[2]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -124,7 +124,7 @@ def measure(
         for workload in WORKLOADS:
             if workload.name not in names:
                 continue
-            row = Row(workload.name, workload.what)
+            row = Row(workload.name, label(workload, quick))
             sizes = sizes_of(workload, quick)
             per = sizes[workload.per] if workload.per else 1
             able = list(workers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from .measuring import REFERENCE, Row
 
@@ -78,6 +79,26 @@ def _size(count: float) -> str:
         if count >= factor:
             return f"{count / factor:.3g} {unit}"
     return f"{count:.0f} B"
+
+
+def check_plot(path: str) -> None:
+    """Whether a picture can be saved there, asked before hours of measuring.
+
+    Errors: ImportError without matplotlib; ValueError for a format that it does not write; OSError
+    when the file cannot be written.
+    """
+    from matplotlib.figure import Figure
+
+    kind = Path(path).suffix.removeprefix(".") or "png"
+    known = Figure().canvas.get_supported_filetypes()
+    if kind not in known:
+        raise ValueError(f"no picture of format {kind!r} can be made, only {', '.join(known)}")
+    place = Path(path)
+    there = place.exists()
+    with place.open("ab"):
+        pass
+    if not there:
+        place.unlink()
 
 
 def plot(path: str, versions: Mapping[str, str], rows: Sequence[Row]) -> None:

@@ -12,7 +12,8 @@ from tests.benchmarks.__main__ import main
 from tests.benchmarks.by_hand import ByHand
 from tests.benchmarks.frameworks import FRAMEWORKS
 from tests.benchmarks.measuring import Row
-from tests.benchmarks.workloads import WORKLOADS, data
+from tests.benchmarks.table import check_plot
+from tests.benchmarks.workloads import WORKLOADS, data, label
 
 # The same chain by hand; an empty Function and hooks change no gradient.
 BY_HAND = {"hooked_chain": "tanh_chain"}
@@ -44,8 +45,39 @@ def test_a_quick_run_on_the_reference_alone_prints_every_workload():
     with redirect_stdout(printed):
         assert main(["--quick", "--frameworks", "tensorplay_ref"]) == 0
     for workload in WORKLOADS:
-        assert workload.what in printed.getvalue()
+        assert label(workload, quick=True) in printed.getvalue()
+    assert "Tiny workloads" in printed.getvalue() and "1024" not in printed.getvalue()
     assert "import, in a fresh process" in printed.getvalue()
+
+
+def test_a_label_names_the_sizes_that_are_run():
+    large = next(workload for workload in WORKLOADS if workload.name == "mlp_large")
+    assert label(large, quick=False) == "MLP 784-1024-1024-10, batch 512, with cross entropy"
+    assert label(large, quick=True) == "MLP 16-32-32-10, batch 16, with cross entropy"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--rounds", "0"], "at least 1, found 0"),
+        (["--plot", "no/such/folder/times.png"], "No such file"),
+        (["--plot", "times.nonsense"], "format 'nonsense'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_anything_is_measured(words, said, capsys, monkeypatch):
+    if "--plot" in words:
+        pytest.importorskip("matplotlib")
+    monkeypatch.setattr("tests.benchmarks.__main__.measure", None)
+    with pytest.raises(SystemExit) as stop:
+        main(words)
+    assert stop.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_asking_for_a_plot_leaves_no_empty_file(tmp_path):
+    pytest.importorskip("matplotlib")
+    check_plot(str(tmp_path / "times.png"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_ratio_is_taken_within_a_round():

@@ -11,7 +11,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Workload:
-    """One row of the table. A measured time is divided by `per[...]` of the sizes, if given."""
+    """One row of the table. A measured time is divided by `per[...]` of the sizes, if given.
+
+    `what` is its label, with the names of sizes where their numbers stand.
+    """
 
     name: str
     what: str
@@ -25,7 +28,7 @@ class Workload:
 WORKLOADS = (
     Workload(
         "tiny_chain",
-        "multiply-adds on 4 numbers, per operation",
+        "multiply-adds on {numbers} numbers, per operation",
         {"length": 1000, "numbers": 4},
         {"length": 40, "numbers": 4},
         per="length",
@@ -39,42 +42,42 @@ WORKLOADS = (
     ),
     Workload(
         "mlp_small",
-        "MLP 64-256-256-10, batch 128, with cross entropy",
+        "MLP {inputs}-{hidden}-{hidden}-{classes}, batch {batch}, with cross entropy",
         {"inputs": 64, "hidden": 256, "classes": 10, "batch": 128},
         {"inputs": 8, "hidden": 16, "classes": 10, "batch": 8},
         memory=True,
     ),
     Workload(
         "mlp_large",
-        "MLP 784-1024-1024-10, batch 512, with cross entropy",
+        "MLP {inputs}-{hidden}-{hidden}-{classes}, batch {batch}, with cross entropy",
         {"inputs": 784, "hidden": 1024, "classes": 10, "batch": 512},
         {"inputs": 16, "hidden": 32, "classes": 10, "batch": 16},
         memory=True,
     ),
     Workload(
         "attention",
-        "attention, 8 sequences of 64 with 64 features",
+        "attention, {batch} sequences of {length} with {features} features",
         {"batch": 8, "length": 64, "features": 64},
         {"batch": 2, "length": 4, "features": 8},
         memory=True,
     ),
     Workload(
         "tanh_chain",
-        "tanh, 200 times on 1,000,000 numbers",
+        "tanh, {length} times on {numbers:,} numbers",
         {"length": 200, "numbers": 1_000_000},
         {"length": 12, "numbers": 10_000},
         memory=True,
     ),
     Workload(
         "checkpointed_chain",
-        "the same, checkpointed in 14 segments",
+        "the same, checkpointed in {segments} segments",
         {"length": 200, "numbers": 1_000_000, "segments": 14},
         {"length": 12, "numbers": 10_000, "segments": 3},
         memory=True,
     ),
     Workload(
         "hooked_chain",
-        "tanh on 4 numbers under identity hooks, per saved tensor",
+        "tanh on {numbers} numbers under identity hooks, per saved tensor",
         {"length": 500, "numbers": 4},
         {"length": 20, "numbers": 4},
         per="length",
@@ -88,7 +91,7 @@ WORKLOADS = (
     ),
     Workload(
         "node_chain",
-        "a chain of 100,000 nodes, per node",
+        "a chain of {length:,} nodes, per node",
         {"length": 100_000, "numbers": 1},
         {"length": 200, "numbers": 1},
         per="length",
@@ -96,7 +99,7 @@ WORKLOADS = (
     ),
     Workload(
         "long_node_chain",
-        "a chain of 1,000,000 nodes, per node",
+        "a chain of {length:,} nodes, per node",
         {"length": 1_000_000, "numbers": 1},
         {"length": 400, "numbers": 1},
         per="length",
@@ -105,6 +108,11 @@ WORKLOADS = (
 )
 
 Arrays = dict[str, Any]
+
+
+def label(workload: Workload, quick: bool) -> str:
+    """What is run, with the sizes that are run."""
+    return workload.what.format(**sizes_of(workload, quick))
 
 
 def sizes_of(workload: Workload, quick: bool) -> Mapping[str, int]:

@@ -3,7 +3,11 @@
 import csv
 import os
 import re
+import signal
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +17,7 @@ from tensorplay_ref.course import grade_page
 from tensorplay_ref.course.__main__ import main
 from tensorplay_ref.course.grade import grade, submissions
 from tensorplay_ref.course.grade_page import VERDICTS, Grade
-from tensorplay_ref.course.limits import Limits
+from tensorplay_ref.course.limits import LEAST_MEGABYTES, Limits
 from tensorplay_ref.course.notebook_file import notebooks_folder
 from tests.tiny_notebook import code, write
 
@@ -47,6 +51,7 @@ import os, shutil
 for name in os.listdir():
     shutil.rmtree(name) if os.path.isdir(name) else os.remove(name)
 """
+SOLUTION = next(notebooks_folder().glob("05_*.ipynb"))
 LIMITS = ["--seconds", "40", "--cell-seconds", "3", "--megabytes", "3000"]
 
 # Cells, and the verdicts on 05.log and 05.index_store with a part of what is said.
@@ -99,6 +104,23 @@ MESSY: dict[str, tuple[tuple[str, ...], tuple[str, str], str]] = {
         ("wrong", "ok"),
         "0 calls of pack",
     ),
+    "has_a_typing_error": ((IMPORT, SILENT + ")", *REST), ("missing", "ok"), "code cell 2"),
+    "asks_the_network_and_hides_it": (
+        (
+            IMPORT,
+            "import socket\ntry:\n    socket.create_connection(('127.0.0.1', 9))\n"
+            "except OSError:\n    pass",
+            SOLVED_LOG,
+            *REST,
+        ),
+        ("ok", "ok"),
+        "",
+    ),
+    "reads_the_solution": (
+        (IMPORT, f"open({str(SOLUTION)!r}).read()\n{SOLVED_LOG}", *REST),
+        ("missing", "ok"),
+        "reading of solutions",
+    ),
     "lost_its_checks": (
         (SOLVED_LOG, "nonsense(", STUB.replace("logging_hooks", "other")),
         ("ok", "missing"),
@@ -145,6 +167,35 @@ def test_each_gets_its_verdicts(name: str, table: dict[tuple[str, str], dict[str
     assert table[f"{name}/05_hooks", "05.context_manager"]["verdict"] in ("missing", "stopped")
 
 
+# The beginning of what the rows of a submission remark; nothing is remarked about the others.
+REMARKS = {
+    "has_a_typing_error": "code cell 2: it raised SyntaxError: unmatched ')' (line 2); code",
+    "asks_the_network_and_hides_it": "code cell 2: the grader allows no network (socket.",
+    "reads_the_solution": "code cell 2: the grader allows no reading of solutions; code cell 2: it",
+    "starts_processes": "code cell 3: the grader allows no other processes (",
+    "solved": "",
+    "not_begun": "",
+    "wrong": "",
+    "deletes": "",
+}
+
+
+@pytest.mark.parametrize("name", REMARKS)
+def test_what_was_refused_and_what_raised_is_remarked(
+    name: str, table: dict[tuple[str, str], dict[str, str]]
+) -> None:
+    rows = [row for (submission, _), row in table.items() if submission == f"{name}/05_hooks"]
+    (remark,) = {row["remark"] for row in rows}
+    assert remark.startswith(REMARKS[name]) and bool(remark) == bool(REMARKS[name])
+
+
+def test_a_cell_that_means_to_raise_is_not_remarked(tmp_path: Path) -> None:
+    cells = [code("1 / 0", tags=("raises-exception",)), code("2 / 0"), code(IMPORT), code(LOG)]
+    write(tmp_path / "05_hooks.ipynb", *cells)
+    (remark,) = {each.remark for each in grade(*submissions(tmp_path), tmp_path, Limits())}
+    assert remark.startswith("code cell 2: it raised ZeroDivisionError: division by zero; code")
+
+
 def test_what_is_no_submission_is_said(table: dict[tuple[str, str], dict[str, str]]) -> None:
     assert table["broken", ""]["verdict"] == "unreadable"
     assert table["foreign", ""]["verdict"] == "missing"
@@ -171,9 +222,8 @@ def test_solutions_others_and_the_network_are_out_of_reach(tmp_path: Path) -> No
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         (tmp_path / "other.txt").write_text("somebody else's")
-        solution = next(notebooks_folder().glob("05_*.ipynb"))
         tries = {
-            "solution": f"open({str(solution)!r}).read()",
+            "solution": f"open({str(SOLUTION)!r}).read()",
             "other": f"open({str(tmp_path / 'other.txt')!r}).read()",
             "change": f"open({str(tmp_path.parent / 'mine.txt')!r}, 'w')",
             "delete": f"import os; os.remove({str(tmp_path / 'other.txt')!r})",
@@ -226,13 +276,100 @@ def test_the_page_says_who_passed_what() -> None:
 
 def test_the_table_is_no_formula() -> None:
     rows = list(csv.reader(grade_page.csv(GRADES).splitlines()))
-    assert rows[0] == ["submission", "exercise", "verdict", "passed", "cases", "difference"]
+    head = ["submission", "exercise", "verdict", "passed", "cases", "difference", "remark"]
+    assert rows[0] == head
     assert rows[3][0] == "'=cy"
     assert {row[2] for row in rows[1:]} <= set(VERDICTS)
 
 
 def test_an_empty_folder_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["grade", str(tmp_path)]) == 1
-    assert "no notebook in" in capsys.readouterr().err
+    assert "there is no notebook in" in capsys.readouterr().err
     assert main(["grade", str(tmp_path / "absent")]) == 1
-    assert "no folder" in capsys.readouterr().err
+    assert "no such folder" in capsys.readouterr().err
+    path = write(tmp_path / "one.ipynb", code("1"))
+    assert main(["grade", str(path)]) == 1
+    assert "one.ipynb is a file; expected a folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--seconds", "-5"], "a number above 0, found -5"),
+        (["--cell-seconds", "nan"], "a number above 0, found nan"),
+        (["--megabytes", "10"], "at least 500"),
+    ],
+)
+def test_limits_that_cannot_be_are_refused(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["grade", str(tmp_path), *words])
+    assert stop.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_in_the_least_memory_a_check_still_runs(tmp_path: Path) -> None:
+    write(tmp_path / "05_hooks.ipynb", *map(code, (IMPORT, SOLVED_LOG, *REST)))
+    found = grade(*submissions(tmp_path), tmp_path, Limits(megabytes=LEAST_MEGABYTES))
+    assert [each.verdict for each in found if each.exercise == "05.log"] == ["ok"]
+
+
+def test_an_interrupted_run_keeps_what_it_has_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b", "c"):
+        write(tmp_path / f"{name}.ipynb", code('check("05.log", log)'))
+
+    def graded(path: Path, folder: Path, limits: Limits) -> list[Grade]:
+        if path.stem == "c":
+            raise KeyboardInterrupt
+        return [Grade(path.stem, "05.log", "ok", 7, 7)]
+
+    monkeypatch.setattr("tensorplay_ref.course.grade.grade", graded)
+    assert main(["grade", str(tmp_path), "--to", str(tmp_path / "out")]) == 130
+    said = capsys.readouterr().err
+    assert "1 of 3: a: 1 ok\n2 of 3: b: 1 ok\ninterrupted: 2 of 3" in said
+    page = (tmp_path / "out" / "grades.md").read_text(encoding="utf-8")
+    assert "Not all are graded: 1 is left." in page and "| b | 1 of 1 | ok |" in page
+    rows = (tmp_path / "out" / "grades.csv").read_text(encoding="utf-8").splitlines()
+    assert [row.split(",")[0] for row in rows[1:]] == ["a", "b"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends the signal of Ctrl-C")
+def test_ctrl_c_ends_the_submission_that_runs(tmp_path: Path) -> None:
+    write(tmp_path / "05_a.ipynb", *map(code, (IMPORT, SOLVED_LOG, LOG)))
+    write(tmp_path / "05_b.ipynb", code("import time\nwhile True: time.sleep(0.1)"))
+    command = [sys.executable, "-m", "tensorplay_ref.course", "grade", ".", "--to", "out"]
+    environment = os.environ | {"PYTHONPATH": str(notebooks_folder().parent)}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stderr is not None
+        first = next(line for line in run.stderr if "1 of 2" in line)
+        time.sleep(1)
+        run.send_signal(signal.SIGINT)
+        rest = run.stderr.read()
+    assert "05_a: 1 ok, 2 missing" in first
+    assert rest.strip() == "interrupted: 1 of 2 submissions are graded"
+    assert run.returncode == 130
+    assert "05_a,05.log,ok" in (tmp_path / "out" / "grades.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "the file is empty"),
+        ("{", "it is not JSON"),
+        ("[]", "does not say the format of a notebook"),
+        ("{}", "does not say the format of a notebook"),
+        ('{"nbformat": 3}', "its format is 3, not 4"),
+        ('{"nbformat": 4, "cells": {"a": 1}}', "it has no list of cells"),
+        ('{"nbformat": 4, "cells": [{"id": "a"}]}', "it lacks what the format asks for"),
+    ],
+)
+def test_what_is_no_notebook_is_said_in_words(content: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "05_a.ipynb").write_text(content, encoding="utf-8")
+    (found,) = grade(*submissions(tmp_path), tmp_path, Limits())
+    assert found.verdict == "unreadable"
+    assert said in found.difference

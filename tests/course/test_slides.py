@@ -79,6 +79,21 @@ def test_what_is_no_notebook_is_said(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "a.ipynb is not a notebook" in capsys.readouterr().err
 
 
+@needs_nbconvert
+def test_a_place_that_cannot_be_read_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "page.md").write_text("# Words", encoding="utf-8")
+    for place, said in ((tmp_path / "page.md", "is not JSON"), (tmp_path, ""), ("none.ipynb", "")):
+        try:
+            status = main(["slides", str(place), "--to", str(tmp_path / "out")])
+        except SystemExit as stop:
+            status = stop.code
+        assert status == 1
+        printed = capsys.readouterr().err
+        assert said in printed and Path(place).name in printed
+
+
 @pytest.mark.parametrize("path", worked_notebooks(), ids=lambda path: path.stem)
 def test_no_slide_of_the_course_is_the_cell_for_colab(path: Path) -> None:
     made = read(path)

@@ -63,13 +63,12 @@ class Mul(Operation):
 
     def backward(self, grad: Any) -> Any:
         a, b = self.saved_slots
-        for_other = self._times(a, grad)  # read in the order in which they were saved
-        return self._times(b, grad), for_other
+        # Read in the order in which they were saved.
+        for_other = None if a is None else self._times(a, grad)
+        return None if b is None else self._times(b, grad), for_other
 
     def _times(self, slot: Any, grad: Any) -> Any:
         """g times what a slot keeps: on bare arrays if nothing is recorded."""
-        if slot is None:
-            return None
         if type(slot) is not SavedTensor:
             return binary(Mul, grad, slot)
         if grad_enabled.get() or grad._storage.device is not CPU:

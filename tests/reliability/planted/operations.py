@@ -69,8 +69,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "arithmetic: mul hands its gradients to the wrong operands",
         ARITHMETIC,
-        "        return self._times(b, grad), for_other\n",
-        "        return for_other, self._times(b, grad)\n",
+        "        return None if b is None else self._times(b, grad), for_other\n",
+        "        return for_other, None if b is None else self._times(b, grad)\n",
         autograd("engine"),
     ),
     Mutant(

@@ -38,6 +38,12 @@ def test_every_notebook_is_a_page(site: Path) -> None:
         assert (site / f"{notebook.stem}.html").is_file()
 
 
+def test_the_folder_opens_the_start_page(site: Path) -> None:
+    (target,) = re.findall(r"url=([^\"]+)", (site / "index.html").read_text(encoding="utf-8"))
+    assert "The course" in (site / target).read_text(encoding="utf-8")
+    assert "`build/site/index.html`" in README
+
+
 def test_the_page_of_the_statements_has_them_all(site: Path) -> None:
     page = (site / "site" / "statements.html").read_text(encoding="utf-8")
     assert [name for name in suite() if name not in page] == []

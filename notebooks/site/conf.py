@@ -98,9 +98,21 @@ def _copy_mathjax(app: Sphinx, error: Exception | None) -> None:
         shutil.copy(source / "tex-chtml.js", target)
 
 
+def _lead_to_the_start(app: Sphinx, error: Exception | None) -> None:
+    """Let the folder itself open the start page, which is one folder deeper."""
+    if error is None and app.builder.format == "html":
+        Path(app.outdir, "index.html").write_text(
+            f'<!doctype html><meta charset="utf-8"><title>{project}</title>'
+            f'<meta http-equiv="refresh" content="0; url={root_doc}.html">'
+            f'<a href="{root_doc}.html">{project}</a>\n',
+            encoding="utf-8",
+        )
+
+
 def setup(app: Sphinx) -> None:
     """Connect them to the build; napoleon reads docstrings at priority 500."""
     app.connect("autodoc-process-docstring", _keep, priority=400)
     app.connect("autodoc-process-docstring", _restore, priority=600)
     app.connect("source-read", _statements)
     app.connect("build-finished", _copy_mathjax)
+    app.connect("build-finished", _lead_to_the_start)

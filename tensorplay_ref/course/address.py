@@ -1,7 +1,8 @@
 """The repository's public address, and what is made from it: badges, and a first cell for Colab.
 
 The address stands in pyproject.toml, in ``[project.urls]``, and nowhere else by hand: the command
-``readme`` makes the badges from it, ``refresh`` the cells.
+``readme`` makes the badges from it, ``refresh`` the cells. While it is a placeholder there are no
+badges, which would be broken pictures, and the cells say on Colab what could not be fetched.
 """
 
 from __future__ import annotations
@@ -32,7 +33,12 @@ if "google.colab" in sys.modules:
 
     address, folder = "{address}", "/content/{name}"
     if not os.path.isdir(folder):
-        subprocess.run(["git", "clone", "--quiet", "--depth=1", address, folder], check=True)
+        got = subprocess.run(["git", "clone", "--quiet", "--depth=1", address, folder])
+        if got.returncode:
+            raise RuntimeError(
+                "the course could not be fetched: " + address + " is no public repository, or not "
+                "yet; whoever published this copy sets the address in pyproject.toml"
+            )
     pip = [sys.executable, "-m", "pip", "install", "--quiet"]
     subprocess.run([*pip, folder + "[plot]"], check=True)
     os.chdir(folder + "/notebooks")
@@ -50,8 +56,18 @@ def repository() -> str:
     return address.rstrip("/")
 
 
+def is_placeholder() -> bool:
+    """Whether the address leads nowhere yet: no account of GitHub can have an underscore."""
+    return "_" in repository().split("/")[-2]
+
+
 def badges() -> str:
-    """The README's badges: the tests, and the first notebook on Binder and on Colab."""
+    """The README's badges: the tests, and the first notebook on Binder and on Colab.
+
+    Empty while the address is a placeholder.
+    """
+    if is_placeholder():
+        return ""
     owner_and_name = "/".join(repository().split("/")[-2:])
     workflow = f"{repository()}/actions/workflows/tests.yml"
     start = "notebooks/00_start_here.ipynb"

@@ -39,17 +39,23 @@ def with_part(text: str, name: str, content: str) -> str:
 def course_table() -> str:
     """The worked notebooks with their minutes and exercises, and the minutes of all.
 
-    The number of exercises leads to the notebook with the stubs, the last column to that on Colab.
+    The number of exercises leads to the notebook with the stubs, the last column to that on Colab,
+    as soon as the repository has an address.
     """
     course = contents(notebook_file.notebooks_folder())
-    lines = ["| notebook | you build | minutes | exercises | |", "|---|---|---|---|---|"]
+    lines = ["| notebook | you build | minutes | exercises |", "|---|---|---|---|"]
+    end = " |"
+    if not address.is_placeholder():
+        lines, end = [f"{lines[0]} |", f"{lines[1]}---|"], " | |"
     for entry in course.entries:
         link = f"[{entry.number} · {entry.title}](notebooks/{entry.file})"
         stubs = f"notebooks/exercises/{entry.file}"
-        exercises = f"[{entry.exercises}]({stubs}) | [Colab]({address.on_colab(stubs)})"
+        exercises = f"[{entry.exercises}]({stubs})"
+        if not address.is_placeholder():
+            exercises += f" | [Colab]({address.on_colab(stubs)})"
         lines.append(f"| {link} | {entry.builds} | {entry.minutes} | {exercises} |")
     number = sum(entry.exercises for entry in course.entries)
-    lines.append(f"| all {len(course.entries)} | | {course.minutes} | {number} | |")
+    lines.append(f"| all {len(course.entries)} | | {course.minutes} | {number}{end}")
     return "\n".join(lines)
 
 

@@ -13,16 +13,22 @@ import pytest
 from tensorplay_ref.course import address, notebook_file
 from tensorplay_ref.course.exercises import FOLDER
 from tensorplay_ref.course.notebook_file import read, worked_notebooks
+from tensorplay_ref.course.readme import course_table
 from tensorplay_ref.course.refresh import changes
 from tests.tiny_notebook import code, notebook, text
 
 NOTEBOOKS = [*worked_notebooks(), *sorted((worked_notebooks()[0].parent / FOLDER).glob("*.ipynb"))]
 
 
-def prepared(monkeypatch: pytest.MonkeyPatch, there: bool) -> list[str]:
+def prepared(monkeypatch: pytest.MonkeyPatch, there: bool, fails: int = 0) -> list[str]:
     """The commands that the cell runs, and the folder in which it leaves the notebook."""
     done: list[str] = []
-    monkeypatch.setattr(subprocess, "run", lambda words, check: done.append(" ".join(words[-5:])))
+
+    def run(words: list[str], check: bool = False) -> subprocess.CompletedProcess[str]:
+        done.append(" ".join(words[-5:]))
+        return subprocess.CompletedProcess(words, fails)
+
+    monkeypatch.setattr(subprocess, "run", run)
     monkeypatch.setattr(os, "chdir", lambda folder: done.append(f"cd {folder}"))
     monkeypatch.setattr(os.path, "isdir", lambda folder: there)
     with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(out):
@@ -47,6 +53,12 @@ def test_on_colab_it_fetches_once_and_installs(
         f"-m pip install --quiet /content/{name}[plot]",
         f"cd /content/{name}/notebooks",
     ]
+
+
+def test_what_cannot_be_fetched_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.colab", ModuleType("google.colab"))
+    with pytest.raises(RuntimeError, match="could not be fetched: https://.* pyproject.toml"):
+        prepared(monkeypatch, there=False, fails=128)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -91,5 +103,17 @@ def test_the_address_comes_from_pyproject(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(notebook_file, "notebooks_folder", lambda: tmp_path / "notebooks")
     assert "https://mybinder.org/v2/gh/ann/hooks/main?urlpath=lab/tree/" in address.badges()
     assert address.on_colab("a.ipynb").endswith("/github/ann/hooks/blob/main/a.ipynb")
+    assert address.badges().count("](https://") == 2 * address.badges().count("[![") == 6
     for place in ('"https://github.com/ann/hooks"', '"/content/hooks"'):
         assert place in address.cell().source
+
+
+def test_a_placeholder_makes_no_broken_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(address, "repository", lambda: "https://github.com/the_owner/hooks")
+    assert address.is_placeholder() and address.badges() == ""
+    assert "Colab" not in course_table()
+    monkeypatch.setattr(address, "repository", lambda: "https://github.com/ann/hooks")
+    table = course_table().splitlines()
+    assert not address.is_placeholder()
+    assert len({row.count(" |") for row in table[2:]}) == 1
+    assert "https://colab.research.google.com/github/ann/hooks/blob/main/" in table[2]

@@ -95,6 +95,8 @@ BROKEN: list[tuple[str, str, list[NotebookNode]]] = [
     ("sources", "tag it", [code("time.perf_counter()", printed("1"))]),
     ("sources", "some machine", [code("open('/home/ann/x')", printed("1"))]),
     ("sources", "some machine", [text("Look at /Users/ann/course."), code("1", result("1"))]),
+    # The file is called broken.ipynb, so its number is "br".
+    ("checks", "'wrong 2/3'", [code('check("br.fits", f)', result("wrong 2/3: too much"))]),
     ("links", "not there", [text("[next](missing.ipynb)"), code("1", result("1"))]),
     ("links", "alternative text", [text("![](broken.ipynb)"), code("1", result("1"))]),
 ]

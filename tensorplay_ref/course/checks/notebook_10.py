@@ -1,4 +1,4 @@
-"""Checks of notebook 10: recomputation by hooks, the random state, the length of a region."""
+"""Checks of notebook 10: recomputation by hooks, the length of a region."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from ..compare import (
     Difference,
     a_tensor,
     freed,
-    raises,
     reference_counting,
-    same,
     same_count,
     same_gradient,
     same_values,
@@ -42,15 +40,6 @@ segment = Exercise(
     difficulty=2,
     minutes=10,
     takes=("segment",),
-)
-
-random_state = Exercise(
-    "10.random_state",
-    contract="Inside `with random_state(state):` the default generator draws what it draws from "
-    "that state on; afterwards, also after an exception, it goes on where it was before.",
-    difficulty=2,
-    minutes=10,
-    takes=("random_state",),
 )
 
 Checkpoint = Callable[..., Any]
@@ -143,6 +132,37 @@ def hands_out_once(checkpoint: Checkpoint) -> None:
 
 
 @recomputation.case
+def read_in_part(checkpoint: Checkpoint) -> None:
+    """a region with two results, of which one is walked twice"""
+
+    def of(wrapped: Checkpoint) -> Any:
+        x = variable(0.5, -1.0)
+        first, _ = wrapped(lambda t: (t.exp(), t.sin()), x)
+        for _ in range(2):
+            first.sum().backward(retain_graph=True)
+        return x.grad
+
+    same_gradient(of(checkpoint), of(package_checkpoint), "the argument")
+
+
+@recomputation.case
+def collects_without_history(checkpoint: Checkpoint) -> None:
+    """the nodes of the second run, while what it collected waits for unpack"""
+    references: list[Callable[[], Any]] = []
+
+    def noted(x: Any) -> tuple[Any, Any]:
+        middle = x.exp()
+        references.append(weakref.ref(middle.grad_fn))
+        return middle.sin(), middle.cos()
+
+    with reference_counting():
+        first, second = checkpoint(noted, variable(0.5, -1.0))
+        first.sum().backward(retain_graph=True)
+        freed(references[-1], "a node of the second run, whose collected tensors wait for unpack,")
+        second.sum().backward()
+
+
+@recomputation.case
 def second_derivative(checkpoint: Checkpoint) -> None:
     """a second derivative through the region"""
 
@@ -185,6 +205,19 @@ def lowest_by_the_formula(segment: Callable[[int], int]) -> None:
 
 
 @segment.case
+def first_of_the_lowest(segment: Callable[[int], int]) -> None:
+    """chains for which several lengths are equally good"""
+    for layers in range(1, 41):
+        held = [math.ceil(layers / length) + length for length in range(1, layers + 1)]
+        found, first = segment(layers), 1 + held.index(min(held))
+        if found != first:
+            raise Difference(
+                f"segment({layers}) is {found!r}; the first length with {min(held)} tensors at the "
+                f"peak is {first}, expected the first such length"
+            )
+
+
+@segment.case
 def lowest_as_measured(segment: Callable[[int], int]) -> None:
     """chains of 16 and 36 layers on the device, beside every length that divides them"""
     for layers in (16, 36):
@@ -216,65 +249,3 @@ def peak_of(layers: int, length: int) -> int:
         del h
         loss.backward()
         return tp.cuda.max_memory_allocated()
-
-
-def drawn(count: int = 3) -> list[float]:
-    numbers: list[float] = tp.rand(count).tolist()
-    return numbers
-
-
-@random_state.case
-def the_same_numbers(random_state: Callable[[Any], Any]) -> None:
-    """drawing again from a state"""
-    tp.manual_seed(7)
-    state = tp.get_rng_state()
-    first = drawn()
-    drawn(5)
-    with random_state(state):
-        same(drawn(), first, "what is drawn inside")
-
-
-@random_state.case
-def the_stream_goes_on(random_state: Callable[[Any], Any]) -> None:
-    """drawing after the context"""
-    tp.manual_seed(7)
-    state = tp.get_rng_state()
-    tp.manual_seed(8)
-    expected = drawn(6)
-    tp.manual_seed(8)
-    found = drawn(3)
-    with random_state(state):
-        drawn(4)
-    same(found + drawn(3), expected, "what is drawn before and after the context")
-
-
-@random_state.case
-def after_an_exception(random_state: Callable[[Any], Any]) -> None:
-    """an exception inside"""
-    tp.manual_seed(7)
-    state = tp.get_rng_state()
-    tp.manual_seed(8)
-    expected = drawn()
-    tp.manual_seed(8)
-
-    def failing() -> None:
-        with random_state(state):
-            drawn()
-            raise ZeroDivisionError
-
-    raises(ZeroDivisionError, failing, "of the body")
-    same(drawn(), expected, "what is drawn after an exception")
-
-
-@random_state.case
-def inside_each_other(random_state: Callable[[Any], Any]) -> None:
-    """one context inside another"""
-    tp.manual_seed(7)
-    state = tp.get_rng_state()
-    expected = drawn(4)
-    with random_state(state):
-        found = drawn(2)
-        with random_state(state):
-            drawn(3)
-        found += drawn(2)
-    same(found, expected, "what the outer context draws around an inner one")

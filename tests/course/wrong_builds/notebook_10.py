@@ -60,6 +60,30 @@ def runs_again_only_once(lesson: Any) -> Any:
     return with_region(lesson, Region)
 
 
+@wrong("10.checkpoint", says="KeyError")
+def runs_again_only_when_nothing_is_left(lesson: Any) -> Any:
+    class Region(lesson.Region):
+        def unpack(self, number: Any) -> Any:
+            if not self.values:
+                return super().unpack(number)
+            return self.values.pop(number)
+
+    return with_region(lesson, Region)
+
+
+@wrong("10.checkpoint", says="a node of the second run")
+def collects_with_history(lesson: Any) -> Any:
+    class Region(lesson.Region):
+        def unpack(self, number: Any) -> Any:
+            if number not in self.values:
+                collected: list[Any] = []
+                self.run_again(collected.append)
+                self.values = dict(enumerate(collected))
+            return self.values.pop(number)
+
+    return with_region(lesson, Region)
+
+
 @wrong("10.checkpoint", says="the gradient of")
 def counts_from_the_end(lesson: Any) -> Any:
     class Region(lesson.Region):
@@ -86,6 +110,25 @@ def saves_the_least(lesson: Any) -> Any:
 @wrong("10.segment", says="tensors at the peak, expected")
 def recomputes_the_least(lesson: Any) -> Any:
     return (lambda layers: 1,)
+
+
+@wrong("10.segment", says="expected the first such length")
+def takes_the_whole_root(lesson: Any) -> Any:
+    return (math.isqrt,)
+
+
+@wrong("10.segment", says="expected the first such length")
+def rounds_the_root(lesson: Any) -> Any:
+    return (lambda layers: round(math.sqrt(layers)),)
+
+
+@wrong("10.segment", says="expected the first such length")
+def takes_the_last_best(lesson: Any) -> Any:
+    def segment(layers: int) -> int:
+        lengths = range(layers, 0, -1)
+        return min(lengths, key=lambda length: math.ceil(layers / length) + length)
+
+    return (segment,)
 
 
 @wrong("10.segment", says="expected a whole number from 1 to 1")

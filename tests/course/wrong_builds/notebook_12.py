@@ -76,6 +76,26 @@ def answers_something_else(lesson: Any) -> Any:
     return (lambda operation, tensor: "gpu"), None
 
 
+@wrong("12.fits", says="the loss is nan in step")
+def rounds_everything(lesson: Any) -> Any:
+    return (lambda operation, tensor: "int8"), None
+
+
+@wrong("12.fits", says="nothing is computed again")
+def is_one_of_the_policies_above(lesson: Any) -> Any:
+    return lesson.small_activations, None
+
+
+@wrong("12.fits", says="nothing is computed again")
+def moves_everything_to_the_host(lesson: Any) -> Any:
+    return lesson.always("host"), 2
+
+
+@wrong("12.faster", says="those of 'checkpoint on the host'")
+def moves_the_inputs_of_longer_regions(lesson: Any) -> Any:
+    return (lambda operation, tensor: "host" if operation == "Checkpoint" else "recompute"), 2
+
+
 @wrong("12.faster", says="those of 'offload'")
 def moves_everything(lesson: Any) -> Any:
     return (lambda operation, tensor: "host"), None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -120,6 +121,11 @@ class Tradeoff:
                 label=name if error else f"{name} (exact)",
             )
         ax.set_yscale("log")
+        # The line of what is exact is no place on the logarithmic axis, so no tick stands there.
+        powers = [math.log10(error) for error in errors] or [0.0]
+        ends = math.floor(min(powers)), math.ceil(max(powers))
+        ax.set_yticks([10.0**power for power in range(ends[0], ends[1] + 1)])
+        ax.minorticks_off()
         ax.set_ylim(ground / 2, 10 * max(errors, default=ground))
         ax.axhline(ground, color=GREY, linewidth=0.8, zorder=0)
         ax.annotate(

@@ -9,6 +9,7 @@ import numpy as np
 
 import tensorplay_ref as tp
 
+from ...saving import Policy
 from ..check import Exercise
 from ..compare import (
     Difference,
@@ -68,15 +69,17 @@ def within_a_step(policy: Any, tensor: Any, what: str) -> None:
     far = np.abs(back - values) > allowed
     if far.any():
         place = tuple(int(index[0]) for index in np.nonzero(far))
-        raise Difference(
-            f"{what}: {values[place]:.6g} at {list(place)} came back as {back[place]:.6g}; half a "
-            f"step of its row is {steps[place] / 2:.6g}"
-        )
+        came = f"{what}: {values[place]:.6g} at {list(place)} came back as {back[place]:.6g}"
+        if small[place]:
+            raise Difference(f"{came}, expected its sign and at most a step, {steps[place]:.6g}")
+        raise Difference(f"{came}; half a step of its row is {steps[place] / 2:.6g}")
 
 
 @int8.case
 def packs_into_codes_and_scales(policy_of: Any) -> None:
     """packing a matrix by hand"""
+    if isinstance(policy_of, Policy):
+        raise Difference("an object was given; give the class: check('08.int8', Int8Rows)")
     packed = policy_of().pack(numbers(5, 40))
     if not isinstance(packed, tuple) or len(packed) != 2:
         raise Difference(f"pack returned {shown(packed)}, expected a pair")
@@ -103,6 +106,7 @@ def every_row_has_its_own_step(policy_of: Any) -> None:
     """rows of very different sizes"""
     values = numbers(4, 20).numpy() * np.array([[1e6], [1.0], [1e-3], [1e-6]], np.float32)
     within_a_step(policy_of(), tp.tensor(values), "rows of very different sizes")
+    within_a_step(policy_of(), tp.tensor([[1e-12, 2e-12]]), "a row of tiny elements")
 
 
 @int8.case

@@ -50,6 +50,21 @@ def spreads_one_scale_over_all_rows(lesson: Any) -> Any:
     return int8_class(lesson, pack)
 
 
+@wrong("08.int8", says="a row of tiny elements: 1e-12 at [0, 0] came back as")
+def has_a_least_scale(lesson: Any) -> Any:
+    def pack(array: Any) -> Any:
+        largest = np.abs(array).max(axis=-1, keepdims=True)
+        scales = (np.maximum(largest, 1e-8) / 127).astype(np.float32)
+        return codes_of(array, scales), scales
+
+    return int8_class(lesson, pack)
+
+
+@wrong("08.int8", says="give the class")
+def is_an_object(lesson: Any) -> Any:
+    return (lesson.Int8Rows(),)
+
+
 @wrong("08.int8", says="0.1 beside 100 came back as 0, expected its sign")
 def rounds_small_elements_to_zero(lesson: Any) -> Any:
     def pack(array: Any) -> Any:

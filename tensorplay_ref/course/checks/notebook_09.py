@@ -120,6 +120,20 @@ def lives_as_long_as_somebody_needs_it(saved_file: Any) -> None:
 
 
 @owner.case
+def does_not_hold_the_array(saved_file: Any) -> None:
+    """an array that is dropped while its file is kept"""
+    with empty_folder() as folder, reference_counting():
+        array = np.arange(3.0)
+        reference = weakref.ref(array)
+        file = saved_file(folder, array)
+        del array
+        freed(reference, "an array that is in a file")
+        same_values(file.read(), np.arange(3.0), "an array that was dropped")
+        freed(reference, "an array that is in a file")
+        del file
+
+
+@owner.case
 def a_failed_write_leaves_nothing(saved_file: Any) -> None:
     """an array of Python objects, which needs pickle and must be refused"""
     with empty_folder() as folder, reference_counting():

@@ -46,6 +46,16 @@ def waits_for_itself(lesson: Any) -> Any:
     return (SavedFile,)
 
 
+@wrong("09.owner", says="an array that is in a file is still alive")
+def keeps_the_array_as_well(lesson: Any) -> Any:
+    class SavedFile(lesson.SavedFile):  # type: ignore[misc]
+        def __init__(self, folder: Any, array: Any) -> None:
+            super().__init__(folder, array)
+            self.array = array
+
+    return (SavedFile,)
+
+
 @wrong("09.owner", says="FileNotFoundError")
 def deletes_at_the_first_read(lesson: Any) -> Any:
     class SavedFile(lesson.SavedFile):  # type: ignore[misc]

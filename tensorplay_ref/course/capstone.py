@@ -10,9 +10,8 @@ notebook, its checks and the references all read it there.
 
 from __future__ import annotations
 
-import functools
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,12 +22,8 @@ import numpy as np
 import tensorplay_ref as tp
 
 from ..inspect import Score, Scoreboard, Timeline, timeline
-from ..saving import choose, offload, quantize
-from ..saving.policy import is_parameter
-from ..utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
+from .capstone_network import WIDTH, Network, Policy
 from .digits import load_digits
-
-Policy = Callable[[str, Any], Any]
 
 
 @dataclass(frozen=True)
@@ -42,9 +37,6 @@ class Budget:
 # Change the task here. What depends on it are stored outputs of notebook 12; refresh these.
 BUDGET = Budget(capacity=3_250_000, least_accuracy=0.95)
 
-BLOCKS = 8
-WIDTH = 64
-CLASSES = 10
 BATCH = 479  # a third of the 1,437 images
 EPOCHS = 14
 RATE = 0.3
@@ -84,96 +76,6 @@ class Run:
     def score(self, name: str) -> Score:
         """The run as a row of the scoreboard."""
         return Score(name, self.peak, self.nanoseconds, self.accuracy)
-
-
-class Network:
-    """64 features, a layer to 64, eight blocks h + relu(h B) A, a layer to 10 classes; float64.
-
-    Args:
-        device: where its parameters live, the same at every call.
-        policy: what to do with what is saved; None keeps all of it.
-        segment: how many blocks a region of recomputation holds; None for no region.
-    """
-
-    def __init__(self, device: Any, policy: Policy | None, segment: int | None) -> None:
-        if segment is not None and segment not in range(1, BLOCKS + 1):
-            raise ValueError(f"segment is None or from 1 to {BLOCKS} blocks, found {segment!r}")
-        rng = np.random.default_rng(0)
-
-        def matrix(columns: int = WIDTH, gain: float = 1.0) -> Any:
-            values = rng.standard_normal((WIDTH, columns)) * gain / np.sqrt(WIDTH)
-            return tp.tensor(values, device=device, requires_grad=True)
-
-        self.first = matrix()
-        self.blocks = [(matrix(), matrix(gain=0.1)) for _ in range(BLOCKS)]
-        self.last = matrix(CLASSES)
-        self.parameters = [self.first, *(w for pair in self.blocks for w in pair), self.last]
-        self._segment = segment
-        self._hooks = None if policy is None else hooks(policy)
-        self._region = None if policy is None else functools.partial(regions, policy)
-
-    def __call__(self, images: Any) -> Any:
-        """The logits, shape (n, 10), of images of shape (n, 64)."""
-        hidden = images @ self.first
-        if self._segment is None or self._region is None:
-            return through(self.blocks, hidden) @ self.last
-        for start in range(0, BLOCKS, self._segment):
-            blocks = self.blocks[start : start + self._segment]
-            hidden = checkpoint(through, blocks, hidden, context_fn=self._region)
-        return hidden @ self.last
-
-    def loss(self, images: Any, labels: Any) -> Any:
-        """The mean cross-entropy, with what is saved for backward saved under the policy."""
-        if self._hooks is None:
-            return tp.nn.functional.cross_entropy(self(images), labels)
-        with self._hooks:
-            return tp.nn.functional.cross_entropy(self(images), labels)
-
-
-def through(blocks: Sequence[tuple[Any, Any]], hidden: Any) -> Any:
-    """Apply residual blocks in a row."""
-    for before, after in blocks:
-        hidden = hidden + (hidden @ before).relu() @ after
-    return hidden
-
-
-def hooks(policy: Policy) -> choose:
-    """The pair of hooks that does what a policy says of tensors that are not computed again.
-
-    Parameters stay where they are, and the policy is not asked. "recompute" outside of a region
-    means "keep". A policy may also return any saved_tensor_hooks object.
-
-    Errors: ValueError for another answer.
-    """
-    host, small = offload(min_bytes=0, pin_memory=True), quantize()
-    actions = {"keep": None, "recompute": None, "host": host, "int8": small}
-
-    def select(operation: str, tensor: Any) -> Any:
-        if is_parameter(tensor):
-            return None
-        answer = policy(operation, tensor)
-        if isinstance(answer, str):
-            if answer not in actions:
-                raise ValueError(
-                    f"a policy answers {', '.join(map(repr, actions))}; found {answer!r} for "
-                    f"{operation}"
-                )
-            return actions[answer]
-        return answer
-
-    return choose(select)
-
-
-def regions(policy: Policy) -> tuple[Any, Any]:
-    """The contexts of a region in which only what the policy answers "recompute" for is not saved.
-
-    Everything else of the region is saved through the hooks around it.
-    """
-
-    def saves(context: Any, operation: str, tensor: Any) -> bool:
-        return is_parameter(tensor) or policy(operation, tensor) != "recompute"
-
-    return create_selective_checkpoint_contexts(saves)
 
 
 def train(

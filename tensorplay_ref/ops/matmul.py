@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.grad_mode import grad_enabled
+from ..buffers import LARGE, empty
 from ..device import CPU
 from ..storage import host_storage
 from ..tensor_base import new_tensor
@@ -34,8 +35,8 @@ class Matmul(Operation):
                 a, b = promoted(a, b)
             if a.ndim > 2 and b.ndim == 2 and a.flags.c_contiguous and a.size:
                 # One product of all rows is much faster than one for each matrix of the batch.
-                return (a.reshape(-1, a.shape[-1]) @ b).reshape(*a.shape[:-1], b.shape[1])
-            return np.matmul(a, b)
+                return product(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[1])
+            return product(a, b) if a.ndim == b.ndim == 2 else np.matmul(a, b)
         except (ValueError, AttributeError):  # an attribute that a number does not have
             raise RuntimeError(
                 f"Matmul: shapes {np.shape(a)} and {np.shape(b)} do not fit: the last axis of the "
@@ -87,13 +88,21 @@ class Matmul(Operation):
         if a is not None:
             x = a._array
             if x.ndim > 2 and self.params[1] == 2:
-                for_b = x.reshape(-1, x.shape[-1]).T @ g.reshape(-1, g.shape[-1])
+                for_b = product(x.reshape(-1, x.shape[-1]).T, g.reshape(-1, g.shape[-1]))
             else:
-                for_b = np.matmul(x.swapaxes(-1, -2), g)
+                for_b = Matmul.forward(x.swapaxes(-1, -2), g)
         return tuple(
             None if array is None else new_tensor(kind, array, host_storage(array))
             for array in (for_a, for_b)
         )
+
+
+def product(a: Any, b: Any) -> Any:
+    """a @ b for two matrices of one dtype, in memory that is used again if it is large."""
+    shape = (a.shape[0], b.shape[1])
+    if shape[0] * shape[1] * a.itemsize < LARGE or a.dtype.kind != "f" or a.dtype != b.dtype:
+        return np.matmul(a, b)
+    return np.matmul(a, b, out=empty(shape, a.dtype))
 
 
 def plus_bias(out: Any, bias: Any) -> Any:

@@ -120,6 +120,7 @@ def plot(path: str, versions: Mapping[str, str], rows: Sequence[Row]) -> None:
     axes.invert_yaxis()
     axes.set_xscale("log")
     axes.axvline(1, color="black", linewidth=0.8)
-    axes.set_xlabel("time over that of hand-written NumPy, or of the reference (logarithmic)")
-    axes.legend()
+    axes.set_xlabel("time over hand-written NumPy (else the reference), logarithmic")
+    # Outside of the axes, where it hides no bar.
+    figure.legend(loc="outside upper center", ncols=3)
     figure.savefig(path)

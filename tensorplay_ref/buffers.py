@@ -15,6 +15,8 @@ from weakref import getweakrefcount
 import numpy as np
 from numpy.typing import NDArray
 
+from .forking import hold_through_fork
+
 Array = NDArray[Any]
 
 LARGE = 1 << 18  # bytes: below it, asking for memory is cheaper than looking into the list
@@ -23,7 +25,8 @@ KEPT_AT_MOST = 1 << 26  # bytes that may wait here for the next use
 _waiting: dict[tuple[tuple[int, ...], np.dtype[Any]], list[Array]] = {}
 _bytes_waiting = 0
 # A finalizer may run in the middle of anything, so the thread that holds the lock may come again.
-_lock = threading.RLock()
+lock = threading.RLock()
+hold_through_fork(lock.acquire, lock.release)
 
 
 class Holder:
@@ -36,13 +39,20 @@ class Holder:
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """An array with arbitrary contents, in the order C: a waiting one, or a new one."""
     global _bytes_waiting
-    with _lock:
+    with lock:
         arrays = _waiting.get((shape, dtype))
         if arrays:
             array = arrays.pop()
             _bytes_waiting -= array.nbytes
             return array
     return np.empty(shape, dtype)
+
+
+def like(x: Array) -> Array:
+    """Memory for a result of the shape, dtype and order of x, its contents arbitrary."""
+    if x.nbytes < LARGE or not x.flags.c_contiguous:
+        return np.empty_like(x)
+    return empty(x.shape, x.dtype)
 
 
 def give_back(holder: Any) -> None:
@@ -58,7 +68,7 @@ def give_back(holder: Any) -> None:
     flags = array.flags
     if not (flags.owndata and flags.c_contiguous and flags.writeable) or array.dtype.hasobject:
         return
-    with _lock:
+    with lock:
         if _bytes_waiting + array.nbytes <= KEPT_AT_MOST:
             _waiting.setdefault((array.shape, array.dtype), []).append(array)
             _bytes_waiting += array.nbytes
@@ -67,7 +77,7 @@ def give_back(holder: Any) -> None:
 def forget() -> None:
     """Let go of all that waits."""
     global _bytes_waiting
-    with _lock:
+    with lock:
         _waiting.clear()
         _bytes_waiting = 0
 

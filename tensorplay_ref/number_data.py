@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .dtypes import complex64, float32, supported_dtype
+from .ops.dims import sequence
 from .ops.promotion import NUMBERS, number_as
 from .tensor_base import TensorBase
 
@@ -59,14 +59,7 @@ def sizes(operation: str, values: tuple[Any, ...]) -> tuple[int, ...]:
 
     Errors: TypeError for what is no whole number, RuntimeError for a negative one.
     """
-    whole = len(values) != 1 or hasattr(values[0], "__index__")
-    named = values if whole else values[0]
-    try:
-        lengths = tuple(operator.index(length) for length in named)
-    except TypeError:
-        raise TypeError(
-            f"{operation}: expected whole numbers as lengths, found {named!r}"
-        ) from None
+    lengths = sequence(operation, values)
     if lengths and min(lengths) < 0:
         raise RuntimeError(f"{operation}: expected no number below 0, found {lengths} as shape")
     return lengths

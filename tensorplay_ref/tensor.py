@@ -170,15 +170,15 @@ class Tensor(
 
     def new_zeros(self, *size: Any, **options: Any) -> Self:
         """Zeros; options as of `new_full`."""
-        return self.new_full(sequence(size), 0, **options)
+        return self.new_full(sequence("new_zeros", size), 0, **options)
 
     def new_ones(self, *size: Any, **options: Any) -> Self:
         """Ones; options as of `new_full`."""
-        return self.new_full(sequence(size), 1, **options)
+        return self.new_full(sequence("new_ones", size), 1, **options)
 
     def new_empty(self, *size: Any, **options: Any) -> Self:
         """Zeros, since what stands in fresh memory is never shown; options as of `new_full`."""
-        return self.new_full(sequence(size), 0, **options)
+        return self.new_full(sequence("new_empty", size), 0, **options)
 
     # -- copying and showing ---------------------------------------------------------------------
     def __deepcopy__(self, memo: dict[Any, Any]) -> Self:

@@ -118,6 +118,9 @@ def _read_only() -> Any:
     return array
 
 
+WHOLE = "expected whole numbers as lengths or axes"
+
+
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
@@ -176,9 +179,17 @@ def _read_only() -> Any:
         (lambda: tp.full((-1,), 0), RuntimeError, "full: expected no number below 0"),
         (lambda: tp.eye(2, -1), RuntimeError, "eye: expected no number below 0"),
         (lambda: tp.linspace(0, 1, -1), RuntimeError, "linspace: expected no number below 0"),
-        (lambda: tp.zeros("ab"), TypeError, "zeros: expected whole numbers as lengths, found 'ab'"),
-        (lambda: tp.zeros(1.5), TypeError, "expected whole numbers as lengths, found 1.5"),
-        (lambda: tp.zeros(None), TypeError, "expected whole numbers as lengths, found None"),
+        (
+            lambda: tp.zeros("ab"),
+            TypeError,
+            "zeros: expected whole numbers as lengths or axes, found 'ab'",
+        ),
+        (lambda: tp.zeros(1.5), TypeError, f"zeros: {WHOLE}, found 1.5"),
+        (
+            lambda: tp.zeros(None),
+            TypeError,
+            "expected whole numbers as lengths or axes, found None",
+        ),
         (lambda: tp.linspace(0, 1, 2.5), TypeError, "expected whole numbers as lengths"),
         (lambda: tp.arange("a"), TypeError, "arange: expected numbers, found str"),
         (lambda: tp.arange(0, np.inf), RuntimeError, "expected finite numbers, found inf"),

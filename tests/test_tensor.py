@@ -552,8 +552,13 @@ def test_functions_take_the_tensor_first_and_refuse_other_things() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda x: x.reshape("a"), r"expected whole numbers as lengths or axes, found \('a',\)"),
-        (lambda x: x.permute(None), "expected whole numbers as lengths or axes"),
+        (lambda x: x.reshape("a"), "reshape: expected whole numbers as lengths or axes, found 'a'"),
+        (lambda x: x.permute(None), "permute: expected whole numbers as lengths or axes"),
+        (lambda x: x.reshape(x.numel() * 1.0), "reshape: expected whole numbers"),
+        (lambda x: x.reshape((x.numel() + 0.7,)), "reshape: expected whole numbers"),
+        (lambda x: x.permute(*(axis + 0.2 for axis in range(x.ndim))), "permute: expected whole"),
+        (lambda x: x.tile(1.9, 1.0), "tile: expected whole numbers"),
+        (lambda x: x.new_zeros(2.0, 3), "new_zeros: expected whole numbers"),
         (lambda x: x.split("ab"), "split: a length must be a whole number, found 'a'"),
         (lambda x: x.split(1.5), "split: lengths must be a sequence, found float"),
         (lambda x: x.chunk("a"), "chunk: chunks must be a whole number, found 'a'"),

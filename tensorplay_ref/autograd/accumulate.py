@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..device import CPU
-from ..storage import Array, host_storage, new_storage
-from ..tensor_base import leaf_lock, new_tensor
+from ..storage import Array, new_storage
+from ..tensor_base import host_tensor, leaf_lock, new_tensor
 from .mutation import before_write
 from .node import AccumulateGrad
 from .observer import notify, watchers
@@ -34,7 +34,7 @@ def fitted(grad: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         else:
             # The same without a node and an operation: every bias takes this way in every step.
             array = summed(array, shape)
-            grad = new_tensor(type(grad), array, host_storage(array))
+            grad = host_tensor(type(grad), array)
     return grad if grad._array.dtype == dtype else grad.to(dtype)
 
 

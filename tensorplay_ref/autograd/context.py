@@ -32,10 +32,10 @@ class FunctionContext(Node):
     __slots__ = (
         "function_class",
         "needs_input_grad",
-        "recording",
+        "_recording",
         "result_forms",
         "forward_arguments",
-        "tensor_inputs",
+        "_tensor_inputs",
         "to_save",
         "__dict__",
     )
@@ -54,12 +54,12 @@ class FunctionContext(Node):
             tensors.append(is_tensor)
             needs.append(is_tensor and value._requires_grad)
         self.function_class = function
-        self.needs_input_grad, self.tensor_inputs = tuple(needs), tuple(tensors)
-        self.recording = True in needs and grad_enabled.get()
+        self.needs_input_grad, self._tensor_inputs = tuple(needs), tuple(tensors)
+        self._recording = True in needs and grad_enabled.get()
         # Known while forward runs; dropped afterwards, since they would keep the outputs alive.
         self.forward_arguments = arguments
         self.to_save: tuple[Any, ...] = ()
-        connect(self, arguments if self.recording else ())
+        connect(self, arguments if self._recording else ())
         # Set when forward has had one tensor as its result.
         self.result_shape, self.result_dtype = None, _FLOAT32
         self.result_forms: list[Any] = []
@@ -85,7 +85,7 @@ class FunctionContext(Node):
             self.release()
             self.saved_slots = ()
         self.to_save = tensors
-        if not self.recording:
+        if not self._recording:
             return
         slots: list[SavedTensor | None] = []
         hooked = hook_stack.get()
@@ -113,7 +113,7 @@ class FunctionContext(Node):
         """Declare inputs that forward changed in place; each must be returned too."""
         self._only_tensors("mark_dirty", tensors)
         for tensor in tensors:
-            if tensor._view is not None and self.recording:
+            if tensor._view is not None and self._recording:
                 raise RuntimeError(
                     "mark_dirty: a view cannot be changed in place by a Function; pass its base, "
                     "or a clone"
@@ -159,7 +159,7 @@ class FunctionContext(Node):
                     "output. The inputs that are modified inplace must all be outputs of the "
                     "Function."
                 )
-            if self.recording and tensor._requires_grad and tensor._node is None:
+            if self._recording and tensor._requires_grad and tensor._node is None:
                 raise RuntimeError(
                     "a leaf Variable that requires grad has been used in an in-place operation."
                 )
@@ -193,6 +193,7 @@ class FunctionContext(Node):
 
     def backward(self, *grads: Any) -> tuple[Any, ...]:
         """Call the Function's backward and check what it returns; see Function."""
+        # A gradient that stands alone is there: without one this node would not run.
         if self.materialize_grads and len(grads) > 1:
             grads = tuple(
                 _zeros(grads, result) if grad is None and result is not None else grad
@@ -221,7 +222,7 @@ class FunctionContext(Node):
             )
         below = self.input_nodes[position]
         if below is None:
-            if not self.tensor_inputs[position]:
+            if not self._tensor_inputs[position]:
                 raise RuntimeError(
                     f"function {self.name()} returned a gradient different than None at position "
                     f"{position + 1}, but the corresponding forward input was not a Tensor"

@@ -89,7 +89,7 @@ class Function:
         single = not isinstance(output, (tuple, list))
         outputs = [output] if single else list(output)
         ctx.check_dirty(outputs)
-        if ctx.recording:
+        if ctx._recording:
             _attach(ctx, outputs)
         ctx.end_forward()
         if single:

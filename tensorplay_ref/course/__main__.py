@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tensorplay_ref.course import arguments as declared
+from tensorplay_ref.course import command_line as declared
 
 # Each is a module of this name, imported when it is to be run: `--help` needs nothing installed.
 COMMANDS = {

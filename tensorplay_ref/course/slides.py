@@ -16,7 +16,7 @@ from typing import Any
 from nbformat import NotebookNode
 from tqdm import tqdm
 
-from tensorplay_ref.course.arguments import FETCHED
+from tensorplay_ref.course.command_line import FETCHED
 from tensorplay_ref.course.notebook_file import read, write_text
 
 _HEADING = re.compile(r"^(?=#{1,2} )", re.M)

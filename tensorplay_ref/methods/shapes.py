@@ -67,13 +67,13 @@ class ShapeMethods(TensorBase):
     # -- views -----------------------------------------------------------------------------------
     def reshape(self, *shape: Any) -> Self:
         """The elements in another shape, as a view where possible; one length may be -1."""
-        lengths = sequence(shape)
+        lengths = sequence("reshape", shape)
         require_counts("reshape", lengths, -1)
         return Reshape.apply(self, lengths)
 
     def view(self, *shape: Any) -> Self:
         """The elements in another shape, as a view; RuntimeError where a copy would be needed."""
-        lengths = sequence(shape)
+        lengths = sequence("view", shape)
         require_counts("view", lengths, -1)
         return Reshape.apply(self, lengths, True)
 
@@ -134,11 +134,10 @@ class ShapeMethods(TensorBase):
 
     def permute(self, *dims: Any) -> Self:
         """The axes in another order."""
-        order = tuple(axis_of("permute", d, self.ndim) for d in sequence(dims))
+        named = sequence("permute", dims)
+        order = tuple(axis_of("permute", d, self.ndim) for d in named)
         if sorted(order) != list(range(self.ndim)):
-            raise RuntimeError(
-                f"permute: {sequence(dims)} does not name each of {self.ndim} axes once"
-            )
+            raise RuntimeError(f"permute: {named} does not name each of {self.ndim} axes once")
         return Permute.apply(self, order)
 
     def movedim(self, source: Dims, destination: Dims) -> Self:
@@ -164,7 +163,7 @@ class ShapeMethods(TensorBase):
 
     def expand(self, *shape: Any) -> Self:
         """Axes of length 1 repeated without copying; -1 keeps a length."""
-        lengths = sequence(shape)
+        lengths = sequence("expand", shape)
         require_counts("expand", lengths[: max(len(lengths) - self.ndim, 0)])
         own = (1,) * (len(lengths) - self.ndim) + self.shape
         pairs = zip(lengths, own, strict=False)
@@ -180,7 +179,7 @@ class ShapeMethods(TensorBase):
 
     def sum_to_size(self, *shape: Any) -> Self:
         """Summed over the axes that broadcasting from `shape` would repeat: its reverse."""
-        wanted = sequence(shape)
+        wanted = sequence("sum_to_size", shape)
         more = self.ndim - len(wanted)
         pairs = zip(self.shape[more:], wanted, strict=True)
         if more < 0 or any(n != m and m != 1 for n, m in pairs):
@@ -250,7 +249,7 @@ class ShapeMethods(TensorBase):
 
     def repeat(self, *counts: Any) -> Self:
         """As a tile, repeated so many times along each axis; axes may be added in front."""
-        times = sequence(counts)
+        times = sequence("repeat", counts)
         if len(times) < self.ndim:
             raise RuntimeError(f"repeat: {times} has fewer numbers than axes of shape {self.shape}")
         require_counts("repeat", times)
@@ -258,7 +257,7 @@ class ShapeMethods(TensorBase):
 
     def tile(self, *counts: Any) -> Self:
         """Like repeat, a missing count in front standing for 1."""
-        times = sequence(counts)
+        times = sequence("tile", counts)
         return self.repeat((1,) * (self.ndim - len(times)) + times)
 
     def repeat_interleave(self, repeats: int, dim: int | None = None) -> Self:
@@ -272,7 +271,7 @@ class ShapeMethods(TensorBase):
 
     def flip(self, *dims: Any) -> Self:
         """The order along these axes reversed, in new memory."""
-        return Flip.apply(self, named_axes("flip", sequence(dims), self.ndim))
+        return Flip.apply(self, named_axes("flip", sequence("flip", dims), self.ndim))
 
     def roll(self, shifts: Dims, dims: Dims | None = None) -> Self:
         """Moved along axes (without `dims` as one long row), what falls out coming in again."""

@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..autograd.grad_mode import grad_enabled
+from ..buffers import like
 from .elementwise import binary
 from .error_function import error_function
 from .operation import Operation, make_result, unary
 from .selection import Where
-from .temporaries import afresh, blockwise, floating, like, zeros
+from .temporaries import afresh, blockwise, floating, zeros
 from .unary import Exp, GradientOf, Tanh
 
 

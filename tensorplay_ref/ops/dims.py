@@ -51,19 +51,18 @@ def named_axes(operation: str, dims: Any, ndim: int) -> tuple[int, ...]:
     return axes if ndim else ()
 
 
-def sequence(values: tuple[Any, ...]) -> tuple[int, ...]:
+def sequence(operation: str, values: tuple[Any, ...]) -> tuple[int, ...]:
     """The lengths or axes that `f(2, 3)` and `f((2, 3))` both mean.
 
-    Errors: TypeError for what is no whole number.
+    Errors: TypeError for what is no whole number; a float is none, whatever its value.
     """
+    apart = len(values) != 1 or hasattr(values[0], "__index__")
+    named = values if apart else values[0]
     try:
-        if len(values) == 1 and not isinstance(values[0], int):
-            first = values[0]
-            return (int(first),) if hasattr(first, "__index__") else tuple(int(n) for n in first)
-        return tuple(int(n) for n in values)
-    except (TypeError, ValueError):
+        return tuple(operator.index(number) for number in named)
+    except TypeError:
         raise TypeError(
-            f"expected whole numbers as lengths or axes, found {shown(values)}"
+            f"{operation}: expected whole numbers as lengths or axes, found {shown(named)}"
         ) from None
 
 

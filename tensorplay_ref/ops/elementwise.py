@@ -12,7 +12,7 @@ import numpy as np
 from ..autograd.grad_mode import grad_enabled
 from ..autograd.node import accumulator_of, next_sequence
 from ..autograd.observer import notify, watchers
-from ..buffers import LARGE, Array, empty
+from ..buffers import LARGE, Array, like
 from ..device import CPU
 from ..storage import LargeStorage, Storage
 from ..tensor_base import TensorBase, follow_base, wrap
@@ -92,11 +92,11 @@ def on_arrays(cls: type[Operation], x: Any, y: Any) -> Array:
 
 
 def _large(cls: type[Operation], x: Any, y: Any) -> Any:
-    """In a buffer that is used again, if the result has the shape, order and dtype of x."""
+    """In memory that may have been used, if the result has the shape and dtype of x."""
     same = x.shape == y.shape or x.shape[1:] == y.shape
-    same = same and x.flags.c_contiguous and x.dtype.kind == "f" and cls.differentiable
+    same = same and x.dtype.kind == "f" and cls.differentiable
     if same and type(cls.forward) is np.ufunc:
-        return cls.forward(x, y, out=empty(x.shape, x.dtype))
+        return cls.forward(x, y, out=like(x))
     return cls.forward(x, y)
 
 

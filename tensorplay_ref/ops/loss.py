@@ -131,9 +131,6 @@ class NllLossBackward(Operation):
         return NllLoss.apply(grad, target, weight, *self.params)
 
 
-_UNSIGNED = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
-
-
 def plain_rows(x: Any, target: Any, weight: Any, ignore_index: int) -> Any:
     """The row numbers of x (N, C) if every row counts once, with a class that there is; else None.
 

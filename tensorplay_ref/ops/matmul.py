@@ -10,8 +10,7 @@ import numpy as np
 from ..autograd.grad_mode import grad_enabled
 from ..buffers import LARGE, empty
 from ..device import CPU
-from ..storage import host_storage
-from ..tensor_base import new_tensor
+from ..tensor_base import host_tensor
 from .operation import Operation
 from .promotion import promoted
 
@@ -92,8 +91,7 @@ class Matmul(Operation):
             else:
                 for_b = Matmul.forward(x.swapaxes(-1, -2), g)
         return tuple(
-            None if array is None else new_tensor(kind, array, host_storage(array))
-            for array in (for_a, for_b)
+            None if array is None else host_tensor(kind, array) for array in (for_a, for_b)
         )
 
 

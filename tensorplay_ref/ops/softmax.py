@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from ..buffers import like
 from .arithmetic import Mul
 from .dims import axis_of
 from .operation import Operation
 from .reduction import Reduction, Sum, reduce, total
-from .temporaries import floating, like, reuse
+from .temporaries import floating, reuse
 from .unary import GradientOf
 
 

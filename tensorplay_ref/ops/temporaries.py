@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.grad_mode import grad_enabled
-from ..buffers import LARGE, empty
+from ..buffers import LARGE, like
 from ..storage import Array
 from ..tensor_base import TensorBase
 from .elementwise import binary
@@ -54,13 +54,6 @@ def zeros(like: Any) -> Any:
 def floating(x: Array) -> Array:
     """The array itself, or in float32 when it holds integers or booleans."""
     return x if x.dtype.kind in "fc" else x.astype(default_float)
-
-
-def like(x: Array) -> Array:
-    """Memory for a result of the shape, dtype and order of x, its contents arbitrary."""
-    if x.nbytes < LARGE or not x.flags.c_contiguous:
-        return np.empty_like(x)
-    return empty(x.shape, x.dtype)
 
 
 def afresh(function: Callable[..., Any], x: Array, *more: Any) -> Array:

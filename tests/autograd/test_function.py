@@ -71,6 +71,27 @@ def test_setup_context_gets_inputs_with_defaults_and_the_output() -> None:
     y.backward()
 
 
+def test_the_plain_names_on_ctx_belong_to_its_author() -> None:
+    names = "recording tensor_inputs inputs outputs shape dtype saved params extras mode version"
+
+    def forward(ctx: Any, x: Any) -> Any:
+        for name in names.split():
+            setattr(ctx, name, name)
+        ctx.save_for_backward(x)
+        return x * x
+
+    def backward(ctx: Any, grad: Any) -> Any:
+        assert all(getattr(ctx, name) == name for name in names.split())
+        (x,) = ctx.saved_tensors
+        return grad * x * 2.0
+
+    x = leaf([3.0])
+    function(forward, backward).apply(x).backward()
+    equal(x.grad, [6.0])
+    # Nor do they change whether something is recorded.
+    assert not function(forward, backward).apply(x.detach()).requires_grad
+
+
 def test_outputs_of_any_kind() -> None:
     def forward(ctx: Any, x: Any) -> Any:
         return x * 1.0, "text", None, (x * 10.0).to(tp.int64)

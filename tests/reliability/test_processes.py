@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import tensorplay_ref as tp
+from tensorplay_ref import buffers
 from tensorplay_ref.accelerator import LOCK
 from tensorplay_ref.tensor_base import leaf_lock
 from tests.autograd.tools import Recorder, constant, equal, leaf
@@ -67,7 +68,9 @@ def test_a_forked_child_works_and_leaves_the_parent_alone() -> None:
 
 @needs_fork
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.parametrize("lock", [leaf_lock, LOCK], ids=["leaves", "accelerator"])
+@pytest.mark.parametrize(
+    "lock", [leaf_lock, LOCK, buffers.lock], ids=["leaves", "accelerator", "buffers"]
+)
 def test_a_child_forked_while_a_thread_holds_a_lock_does_not_wait_for_it(lock: Any) -> None:
     done = threading.Event()
 

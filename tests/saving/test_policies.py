@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,13 +25,6 @@ from tests.saving.round_trip import (
 EXACT = list(exact_policies())
 LOSSY = list(lossy_policies())
 ALL = list(all_policies())
-
-
-@pytest.fixture
-def no_gc() -> Iterator[None]:
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @pytest.mark.parametrize("name", EXACT)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,13 +15,6 @@ from tensorplay_ref.saving import Policy, cast, offload, on_disk
 from tests.saving.round_trip import Noting, all_policies
 
 ALL = list(all_policies())
-
-
-@pytest.fixture
-def no_gc() -> Iterator[None]:
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -89,9 +89,8 @@ def runs_once_more(checkpoint: Checkpoint) -> None:
     same_count("the function was", runs(checkpoint), runs(package_checkpoint), "one backward")
 
 
-@recomputation.case
-def keeps_no_intermediate(checkpoint: Checkpoint) -> None:
-    """what lives when forward has ended"""
+def noting() -> tuple[Callable[[Any], Any], list[Callable[[], Any]]]:
+    """A region with one result in between, and weak references to the memory of that result."""
     references: list[Callable[[], Any]] = []
 
     def noted(x: Any) -> Any:
@@ -99,6 +98,13 @@ def keeps_no_intermediate(checkpoint: Checkpoint) -> None:
         references.append(weakref.ref(middle.untyped_storage()))
         return middle.sin()
 
+    return noted, references
+
+
+@recomputation.case
+def keeps_no_intermediate(checkpoint: Checkpoint) -> None:
+    """what lives when forward has ended"""
+    noted, references = noting()
     with reference_counting():
         y = checkpoint(noted, variable(0.5, -1.0))
         freed(references[0], "an intermediate result of the region")
@@ -117,13 +123,7 @@ def walked_twice(checkpoint: Checkpoint) -> None:
 @recomputation.case
 def hands_out_once(checkpoint: Checkpoint) -> None:
     """what lives when backward has ended and the graph has not"""
-    references: list[Callable[[], Any]] = []
-
-    def noted(x: Any) -> Any:
-        middle = x.exp()
-        references.append(weakref.ref(middle.untyped_storage()))
-        return middle.sin()
-
+    noted, references = noting()
     with reference_counting():
         y = checkpoint(noted, variable(0.5, -1.0))
         y.sum().backward(retain_graph=True)

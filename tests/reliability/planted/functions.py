@@ -27,7 +27,7 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "context: saved although nothing is recorded",
         CONTEXT,
-        "        if not self.recording:\n            return\n",
+        "        if not self._recording:\n            return\n",
         "",
         autograd("function_saving"),
     ),
@@ -77,7 +77,7 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "context: a dirty leaf is written",
         CONTEXT,
-        "            if self.recording and tensor._requires_grad and tensor._node is None:\n",
+        "            if self._recording and tensor._requires_grad and tensor._node is None:\n",
         "            if False:\n",
         autograd("function_marks"),
     ),

@@ -115,7 +115,7 @@ def _keys(walk: Walk) -> list[Hashable]:
             for slot in node.saved_slots
         )
         shape, dtype = result_of(node)
-        keys.append((operation_name(node), shape, dtype.str, tuple(inputs), slots))
+        keys.append((operation_name(node), shape, str(dtype), tuple(inputs), slots))
     return keys
 
 
@@ -148,8 +148,7 @@ def _is_operation(node: Node) -> bool:
 
 
 def _results(node: Node) -> str:
-    several = getattr(node, "results", None)
-    numbers = range(1 if several is None else len(several))
+    numbers = range(len(getattr(node, "result_forms", (None,))))
     return ", ".join(tensor_text(*result_of(node, number)) for number in numbers)
 
 

@@ -142,12 +142,9 @@ def slot_names(node: Node) -> tuple[str, ...]:
     return tuple(f"saved_tensors[{position}]" for position in range(len(node.saved_slots)))
 
 
-def result_of(node: Node, number: int = 0) -> tuple[tuple[int, ...] | None, np.dtype[Any]]:
-    """Shape and dtype of a result; the shape is None for what is no tensor."""
-    if node.result_shape is not None and not isinstance(node, FunctionContext):
+def result_of(node: Node, number: int = 0) -> tuple[tuple[int, ...] | None, np.dtype[Any] | None]:
+    """Shape and dtype of a result; both None for what is no tensor."""
+    if not hasattr(node, "result_forms"):
         return node.result_shape, node.result_dtype
-    results: list[Any] = getattr(node, "results", [])
-    if number >= len(results) or results[number] is None:
-        return None, node.result_dtype
-    shape, dtype, _ = results[number]
-    return shape, dtype
+    forms = node.result_forms[number : number + 1]
+    return forms[0][:2] if forms and forms[0] else (None, None)

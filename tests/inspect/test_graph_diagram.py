@@ -110,6 +110,12 @@ def test_an_edge_tells_which_output_it_carries_if_not_the_first():
     ]
     assert 'op0 -->|"output 1"| op1' in diagram.mermaid()
     assert "1 Pair (output 1)" in repr(diagram)
+    assert diagram.boxes[0].result == "(3,) float32, (3,) float32"
+
+
+def test_the_results_of_a_split_are_told_each_by_its_shape():
+    first, _ = (leaf(3) * 2.0).split(2)
+    assert graph(first).boxes[1].result == "(2,) float32, (1,) float32"
 
 
 def test_one_memory_that_two_operations_keep_is_one_cylinder():

@@ -66,8 +66,13 @@ def tensor(
         _check_options("tensor", kind, where, requires_grad, pin_memory)
         made = data.detach().to(where, kind, copy=True)
         made = made.pin_memory() if pin_memory else made
-        return made.requires_grad_() if requires_grad else made
-    return _leaf(array_of(data, dtype), device, requires_grad, pin_memory)
+    else:
+        array, where = array_of(data, dtype), as_device(device)
+        _check_options("tensor", array.dtype, where, requires_grad, pin_memory)
+        made = wrap(Tensor, array)
+        if where is not CPU or pin_memory:
+            made = copy_to(made, where, pinned=pin_memory, operation="tensor")
+    return made.requires_grad_() if requires_grad else made
 
 
 def as_tensor(
@@ -223,18 +228,6 @@ def new_leaf(
         made = copy_to(wrap(Tensor, array), CPU, pinned=True, operation=operation)
     else:
         made = wrap(Tensor, array, where, operation)
-    return made.requires_grad_() if requires_grad else made
-
-
-def _leaf(
-    array: NDArray[Any], device: DeviceLike | None, requires_grad: bool, pin_memory: bool
-) -> Tensor:
-    """A leaf whose values come from the host."""
-    where = as_device(device)
-    _check_options("tensor", array.dtype, where, requires_grad, pin_memory)
-    made = wrap(Tensor, array)
-    if where is not CPU or pin_memory:
-        made = copy_to(made, where, pinned=pin_memory, operation="tensor")
     return made.requires_grad_() if requires_grad else made
 
 

@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 from .arguments import flag
 from .autograd import differentiation
 from .autograd.node import GradientEdge, register_tensor_hook, retain_grad, retains_grad
-from .device import Device, as_device
+from .device import as_device
 from .dtypes import require_differentiable
 from .formatting import tensor_text
 from .handles import RemovableHandle
@@ -219,13 +219,12 @@ _name_methods()
 
 
 def _made(like: Any, array: Any, device: DeviceLike | None, requires_grad: bool) -> Any:
-    where = like.device if device is None else as_device(device)
+    where = like.device if device is None else device
     if flag("requires_grad", requires_grad):
         require_differentiable(array.dtype)
-    made = wrap(type(like), array, where)
-    return made.requires_grad_() if requires_grad else made
+    return _restored(type(like), array, where, requires_grad)
 
 
-def _restored(kind: type[Tensor], array: Any, device: str, requires_grad: bool) -> Tensor:
-    restored = wrap(kind, array, Device(device))
+def _restored(kind: type[Tensor], array: Any, device: DeviceLike, requires_grad: bool) -> Tensor:
+    restored = wrap(kind, array, as_device(device))
     return restored.requires_grad_() if requires_grad else restored

@@ -41,8 +41,9 @@ def copy_to(
     storage: Storage
     if from_accelerator is None and to_accelerator is None and not pinned:
         return new_tensor(type(tensor), array, host_storage(array))
-    beside = non_blocking and (pinned or source.pinned)
-    stream: Stream = "to device" if beside and to_accelerator is not None else "compute"
+    pinned_host = pinned or source.pinned
+    beside = non_blocking and pinned_host and to_accelerator is not None
+    stream: Stream = "to device" if beside else "compute"
     storage = CountedStorage(array, device, operation, category, pinned=pinned, stream=stream)
     nbytes = int(array.nbytes)
     if from_accelerator is not None and to_accelerator is not None:
@@ -53,21 +54,11 @@ def copy_to(
             # There is no link between two accelerators here: the bytes pass through the host.
             from_accelerator.copy(nbytes, "to host", False, False, source.allocation, None)
             to_accelerator.copy(nbytes, "to device", False, False, None, storage.allocation)
-    elif from_accelerator is not None:
-        from_accelerator.copy(
+    elif (accelerator := from_accelerator or to_accelerator) is not None:
+        accelerator.copy(
             nbytes,
-            "to host",
-            pinned,
-            non_blocking,
-            source.allocation,
-            storage.allocation,
-            operation,
-        )
-    elif to_accelerator is not None:
-        to_accelerator.copy(
-            nbytes,
-            "to device",
-            source.pinned,
+            "to device" if from_accelerator is None else "to host",
+            pinned_host,
             non_blocking,
             source.allocation,
             storage.allocation,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import traceback
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -51,12 +50,7 @@ class detect_anomaly:
         self._former.append((anomaly.enabled, anomaly.check_nan))
         _switch(True, self._check_nan)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         _switch(*self._former.pop())
 
     def __repr__(self) -> str:

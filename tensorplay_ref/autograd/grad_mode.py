@@ -10,7 +10,6 @@ import functools
 import inspect
 from collections.abc import Callable, Generator
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from ..arguments import call_text, flag, require_callable
@@ -41,12 +40,7 @@ class _GradMode:
         _entered.set((*_entered.get(), (self, former)))
         grad_enabled.set(self._mode)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         stack = _entered.get()
         for position in range(len(stack) - 1, -1, -1):
             owner, former = stack[position]

@@ -37,7 +37,7 @@ def gradcheck(
     Errors: ValueError when no input requires grad or one is not float64.
     Source: the signature and defaults are PyTorch's `torch.autograd.gradcheck`.
     """
-    arguments = _arguments(inputs)
+    arguments = _listed("inputs", inputs)
     checked = _checked(arguments)
     try:
         for number, output in enumerate(_outputs(fn, arguments)):
@@ -67,14 +67,14 @@ def gradgradcheck(
 
     Arguments and errors as `gradcheck`.
     """
-    arguments = _arguments(inputs)
+    arguments = _listed("inputs", inputs)
     _checked(arguments)
     outputs = _outputs(fn, arguments)
     if grad_outputs is None:
         rng = np.random.default_rng(0)
         incoming = [_like(output, rng.standard_normal(output.shape)) for output in outputs]
     else:
-        incoming = _arguments(grad_outputs)
+        incoming = _listed("inputs", grad_outputs)
     for tensor in incoming:
         tensor._requires_grad = True
 
@@ -95,12 +95,10 @@ def gradgradcheck(
     )
 
 
-def _arguments(inputs: Any) -> list[Any]:
-    return (
-        [inputs]
-        if isinstance(inputs, TensorBase)
-        else many("gradcheck: inputs", inputs, "a Tensor or a sequence of them")
-    )
+def _listed(role: str, tensors: Any) -> list[Any]:
+    if isinstance(tensors, TensorBase):
+        return [tensors]
+    return many(f"gradcheck: {role}", tensors, "a Tensor or a sequence of them")
 
 
 def _checked(arguments: Sequence[Any]) -> list[Any]:
@@ -117,12 +115,7 @@ def _checked(arguments: Sequence[Any]) -> list[Any]:
 
 
 def _outputs(fn: Callable[..., Any], arguments: Sequence[Any]) -> list[Any]:
-    result = fn(*arguments)
-    results = (
-        [result]
-        if isinstance(result, TensorBase)
-        else many("gradcheck: what fn returns", result, "a Tensor or a sequence of them")
-    )
+    results = _listed("what fn returns", fn(*arguments))
     return [r for r in results if isinstance(r, TensorBase) and r.requires_grad]
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from ..arguments import call_text, flag, function_name, require_callable
@@ -20,6 +19,7 @@ from ..contexts import Context, context
 from ..device import CPU, Device
 from ..tensor_base import TensorBase, detached
 from ..transfer import copy_to
+from .kept import require_version
 from .multi_grad import register_multi_grad_hook
 from .mutation import allow_mutation_on_saved_tensors
 from .node import GradientEdge, Node, get_gradient_edge
@@ -95,12 +95,7 @@ class saved_tensor_hooks:
                 hook_stack.set(before)
                 raise
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         # Remove this object's own innermost entry, whatever was left open above it.
         stack = hook_stack.get()
         for position in range(len(stack) - 1, -1, -1):
@@ -188,13 +183,7 @@ class save_on_cpu(saved_tensor_hooks):
 
         def unpack(packed: OnHost) -> TensorBase:
             host, device = packed
-            if host._version != packed.version:
-                raise RuntimeError(
-                    "one of the variables needed for gradient computation has been modified by an "
-                    f"inplace operation: {host.dtype} tensor of shape {host.shape}, kept on the "
-                    f"host by save_on_cpu, is at version {host._version}; expected version "
-                    f"{packed.version} instead."
-                )
+            require_version(host, packed.version, "kept on the host by save_on_cpu")
             if device is CPU:
                 return host
             return copy_to(host, device, non_blocking=pinned, operation="save_on_cpu")

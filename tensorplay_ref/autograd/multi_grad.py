@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -84,16 +85,15 @@ def register_multi_grad_hook(
             walk = current_walk.get()
             assert walk is not None
             with lock:
-                state = states.get(walk)
-                if state is None:
-                    state = states[walk] = _State(count)
-                    ahead = set(walk.order)
-                    here = nodes[position]()
-                    state.missing = sum(n() is here or n() in ahead for n in nodes)
+                first = walk not in states
+                if first:
+                    ahead, here = set(walk.order), nodes[position]()
+                    missing = sum(n() is here or n() in ahead for n in nodes)
+                    states[walk] = _State([None] * count, missing)
+                state = states[walk]
                 state.grads[position] = grad
                 state.missing -= 1
-                state.seen += 1
-                first, last = state.seen == 1, state.missing == 0
+                last = state.missing == 0
             if mode == "any" and first:
                 fn(grad)
             elif mode == "all" and last:
@@ -124,10 +124,9 @@ def _weak_node(tensor: TensorBase) -> Callable[[], Node | None]:
     return accumulator
 
 
+@dataclass
 class _State:
     """How far one walk has come with the tensors of one hook."""
 
-    def __init__(self, count: int) -> None:
-        self.grads: list[Any] = [None] * count
-        self.missing = 0
-        self.seen = 0
+    grads: list[Any]
+    missing: int

@@ -32,8 +32,5 @@ def watching(watcher: Watcher) -> Iterator[None]:
     try:
         yield
     finally:
-        # Remove this very entry: the same function may be watching twice.
-        for position in range(len(watchers) - 1, -1, -1):
-            if watchers[position] is watcher:
-                del watchers[position]
-                break
+        # This very entry: the same function may be watching twice.
+        del watchers[max(i for i, each in enumerate(watchers) if each is watcher)]

@@ -8,9 +8,10 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ..arguments import amount, call_text, flag, shown
 from ..autograd.graph import saved_tensor_hooks
+from ..autograd.kept import Kept
 from ..autograd.packing import packing_operation
-from ..storage import CountedStorage, SlotCount, Storage
-from ..tensor_base import TensorBase, detached
+from ..storage import Storage
+from ..tensor_base import TensorBase
 
 
 class Packed(NamedTuple):
@@ -18,33 +19,6 @@ class Packed(NamedTuple):
 
     parts: tuple[Any, ...]
     note: Any
-
-
-class Kept:
-    """A tensor that a policy left as it is, protected like a tensor saved without hooks."""
-
-    __slots__ = ("tensor", "version", "_counted")
-
-    def __init__(self, tensor: TensorBase) -> None:
-        # An alias has no history, so a result that is kept does not keep its own node.
-        self.tensor = detached(tensor)
-        self.version = tensor._version
-        storage = tensor._storage
-        self._counted = SlotCount(storage) if isinstance(storage, CountedStorage) else None
-
-    def value(self) -> TensorBase:
-        """The tensor. Errors: RuntimeError when it was changed in place since it was packed."""
-        if self.tensor._version != self.version:
-            raise RuntimeError(
-                "one of the variables needed for gradient computation has been modified by an "
-                f"inplace operation: {self.tensor.dtype} tensor of shape {self.tensor.shape}, kept "
-                f"as it is by a saving policy, is at version {self.tensor._version}; expected "
-                f"version {self.version} instead."
-            )
-        return self.tensor
-
-    def __repr__(self) -> str:
-        return f"Kept({self.tensor.dtype} {self.tensor.shape}, version {self.version})"
 
 
 class Shared:
@@ -173,7 +147,7 @@ class Policy(saved_tensor_hooks):
     def pack_hook(self, tensor: TensorBase) -> Any:
         """The pack hook of the pair."""
         packed = self.packed(tensor)
-        return Kept(tensor) if packed is tensor else packed
+        return Kept(tensor, "kept as it is by a saving policy") if packed is tensor else packed
 
     def unpack_hook(self, packed: Any) -> TensorBase:
         """The unpack hook of the pair."""

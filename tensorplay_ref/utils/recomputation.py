@@ -8,11 +8,12 @@ from weakref import ref
 
 import numpy as np
 
+from ..autograd.kept import Kept, require_version
 from ..autograd.node import Node
 from ..autograd.packing import operation_name, packing_operation
 from ..autograd.saved import SavedTensor
 from ..device import Device
-from ..storage import CountedStorage, SlotCount, Storage
+from ..storage import Storage
 from ..tensor_base import TensorBase, detached
 
 
@@ -66,42 +67,17 @@ class Record:
 
     def check_version(self, tensor: TensorBase) -> None:
         """Refuse a tensor that both runs share and that was written in place between them."""
-        if tensor._storage is self._storage() and tensor._version != self.version:
-            raise changed_in_place(tensor, self.operation, self.version)
+        if tensor._storage is self._storage():
+            require_version(tensor, self.version, saved_by(self.operation))
 
 
 def _nobody() -> None:
     return None
 
 
-def changed_in_place(tensor: TensorBase, operation: str, version: int) -> RuntimeError:
-    """The error for a tensor that was written after an operation in the region had saved it."""
-    return RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace "
-        f"operation: {tensor.dtype} tensor of shape {tensor.shape}, saved by {operation} in a "
-        f"checkpointed region, is at version {tensor._version}; expected version {version} "
-        "instead. Hint: save a copy with .clone(), or write the change out of place."
-    )
-
-
-class Collected:
-    """A tensor of the second run that waits for its reader."""
-
-    __slots__ = ("_tensor", "_version", "_operation", "_counted")
-
-    def __init__(self, tensor: TensorBase) -> None:
-        self._tensor = tensor
-        self._version = tensor._version
-        self._operation = packing_operation()
-        # On the accelerator the ledger calls it "saved for backward" while it waits.
-        storage = tensor._storage
-        self._counted = SlotCount(storage) if isinstance(storage, CountedStorage) else None
-
-    def value(self) -> TensorBase:
-        """The tensor. Errors: RuntimeError when the function has written into it since."""
-        if self._tensor._version != self._version:
-            raise changed_in_place(self._tensor, self._operation, self._version)
-        return self._tensor
+def saved_by(operation: str) -> str:
+    """Who keeps a tensor, as `Kept` tells it."""
+    return f"saved by {operation} in a checkpointed region"
 
 
 class RegionLike(Protocol):
@@ -124,7 +100,7 @@ class Recomputation:
     def __init__(self, region: RegionLike, wanted: set[int]) -> None:
         self._region = region
         self._wanted = wanted
-        self._values: dict[int, Collected] = {}
+        self._values: dict[int, Kept] = {}
         self._count = 0
         # Kept, because the function may catch what a hook raises.
         self.error: RuntimeError | None = None
@@ -146,7 +122,7 @@ class Recomputation:
             self.error = error
             raise
         if index in self._wanted:
-            self._values[index] = Collected(value)
+            self._values[index] = Kept(tensor, saved_by(packing_operation()))
             if self._region.early_stop and len(self._values) == len(self._wanted):
                 raise StopRecomputation
         return value
@@ -181,7 +157,7 @@ class Recomputation:
             )
         record.check_version(tensor)
 
-    def finish(self) -> dict[int, Collected]:
+    def finish(self) -> dict[int, Kept]:
         """The collected tensors.
 
         Errors: CheckpointError when not all have come, or what was found wrong before.

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from ..autograd.grad_mode import enable_grad
 from ..autograd.graph import saved_tensor_hooks
+from ..autograd.kept import Kept
 from ..autograd.multi_grad import Walk, current_walk
 from ..autograd.node import Node, connect
 from ..autograd.packing import hook_stack, packing_node
@@ -16,7 +17,7 @@ from ..autograd.saved import SavedTensor, save
 from ..random import get_rng_state, set_rng_state
 from ..tensor_base import TensorBase, detached
 from ..transfer import copy_to
-from .recomputation import Collected, Recomputation, Record, StopRecomputation
+from .recomputation import Recomputation, Record, StopRecomputation
 from .selective import selection
 
 
@@ -71,7 +72,7 @@ class Region:
         self._outer_selection = selection.get()
         self._rng_state = get_rng_state() if preserve_rng_state else None
         # Collected and not yet handed out, for each backward that is under way.
-        self._collected: WeakKeyDictionary[Walk, dict[int, Collected]] = WeakKeyDictionary()
+        self._collected: WeakKeyDictionary[Walk, dict[int, Kept]] = WeakKeyDictionary()
         owner = Checkpoint()
         connect(owner, ())
         self._arguments = replaced((args, kwargs), TensorBase, lambda each: save(each, owner))
@@ -124,7 +125,7 @@ class Region:
             return self._run_again({index})[index].value()
         return collected.pop(index).value()
 
-    def _run_again(self, wanted: set[int]) -> dict[int, Collected]:
+    def _run_again(self, wanted: set[int]) -> dict[int, Kept]:
         args, kwargs = replaced(self._arguments, SavedTensor, _fresh_leaf)
         run = Recomputation(self, wanted)
         try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Collection
 from contextvars import ContextVar
-from types import TracebackType
 from typing import Any
 
 from ..arguments import call_text, flag, shown
@@ -82,12 +81,7 @@ class SelectiveContext:
     def __enter__(self) -> None:
         selection.set((*selection.get(), self))
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         stack = selection.get()
         position = max(index for index, each in enumerate(stack) if each is self)
         selection.set(stack[:position] + stack[position + 1 :])

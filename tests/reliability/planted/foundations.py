@@ -99,8 +99,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "transfer: every copy runs beside the computing",
         "transfer.py",
-        "    beside = non_blocking and (pinned or source.pinned)\n",
-        "    beside = True\n",
+        "    beside = non_blocking and pinned_host and to_accelerator is not None\n",
+        "    beside = to_accelerator is not None\n",
         ("tests/test_transfer.py",),
     ),
     Mutant(
@@ -177,8 +177,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "graph: save_on_cpu does not check versions",
         GRAPH,
-        "            if host._version != packed.version:\n",
-        "            if False:\n",
+        '            require_version(host, packed.version, "kept on the host by save_on_cpu")\n',
+        "",
         OFFLOADING,
     ),
     Mutant(

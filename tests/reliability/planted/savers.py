@@ -145,9 +145,9 @@ MUTANTS: list[Mutant] = [
     ),
     Mutant(
         "policy: what is kept as it is may be overwritten",
-        "saving/policy.py",
-        "        if self.tensor._version != self.version:\n",
-        "        if False:\n",
+        "autograd/kept.py",
+        "        require_version(self.tensor, self.version, self._by)\n",
+        "",
         ("tests/saving",),
     ),
 ]

@@ -130,8 +130,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "multi_grad: waits for gradients that will not come",
         MULTI,
-        "                    state.missing = sum(n() is here or n() in ahead for n in nodes)\n",
-        "                    state.missing = count\n",
+        "                    missing = sum(n() is here or n() in ahead for n in nodes)\n",
+        "                    missing = count\n",
         autograd("multi_grad"),
     ),
     Mutant(

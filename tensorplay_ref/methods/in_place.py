@@ -8,8 +8,8 @@ from typing import Any, Self
 from ..ops.activation import Relu, Sigmoid
 from ..ops.arithmetic import Add, Div, Mul, Neg, Pow, Reciprocal, Sub
 from ..ops.dims import axis_of
-from ..ops.gather import ScatterAdd, indices_of
-from ..ops.index import IndexPut, tensor_key
+from ..ops.gather import ScatterAdd
+from ..ops.index import IndexPut, indices_of, tensor_key
 from ..ops.inplace import assign, copy_, inplace
 from ..ops.rounding import Round
 from ..ops.selection import Clamp, MaskedFill

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..arguments import whole
 from ..ops.dims import axis_of
-from ..ops.gather import Gather, ScatterAdd, indices_of
-from ..ops.index import Index, IndexPut, subscript, tensor_key, vector_of
+from ..ops.gather import Gather, ScatterAdd
+from ..ops.index import Index, IndexPut, indices_of, subscript, tensor_key, vector_of
 from ..ops.selection import require_mask
 from ..ops.shape import Expand, Squeeze, Unsqueeze
 from ..tensor_base import TensorBase, wrap

@@ -6,12 +6,28 @@ nothing, and its result never requires a gradient.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .elementwise import binary
-from .operation import Operation, unary
+from .operation import Operation
+
+
+def on_bits(sign: str, ufunc: np.ufunc) -> Callable[..., Any]:
+    """A bitwise ufunc as `forward`. Errors: TypeError for floating operands."""
+
+    def forward(*operands: Any) -> Any:
+        for operand in operands:
+            if operand.dtype.kind not in "iub":
+                raise TypeError(
+                    f"{sign} is defined for boolean and integer tensors, found {operand.dtype}; "
+                    "compare first, for example x > 0"
+                )
+        return ufunc(*operands)
+
+    return forward
 
 
 class Comparison(Operation):
@@ -85,25 +101,19 @@ class LogicalXor(Comparison):
 class BitwiseAnd(Comparison):
     """self & other, on booleans or integers. Saves: nothing."""
 
-    @staticmethod
-    def forward(x: Any, y: Any) -> Any:
-        return np.bitwise_and(*whole("&", x, y))
+    forward = on_bits("&", np.bitwise_and)
 
 
 class BitwiseOr(Comparison):
     """self | other, on booleans or integers. Saves: nothing."""
 
-    @staticmethod
-    def forward(x: Any, y: Any) -> Any:
-        return np.bitwise_or(*whole("|", x, y))
+    forward = on_bits("|", np.bitwise_or)
 
 
 class BitwiseXor(Comparison):
     """self ^ other, on booleans or integers. Saves: nothing."""
 
-    @staticmethod
-    def forward(x: Any, y: Any) -> Any:
-        return np.bitwise_xor(*whole("^", x, y))
+    forward = on_bits("^", np.bitwise_xor)
 
 
 class Predicate(Operation):
@@ -113,10 +123,6 @@ class Predicate(Operation):
     """
 
     differentiable = False
-
-    @classmethod
-    def apply(cls, *args: Any) -> Any:
-        return unary(cls, *args)
 
 
 class LogicalNot(Predicate):
@@ -128,9 +134,7 @@ class LogicalNot(Predicate):
 class BitwiseNot(Predicate):
     """~self, on booleans or integers. Saves: nothing."""
 
-    @staticmethod
-    def forward(x: Any) -> Any:
-        return np.bitwise_not(*whole("~", x))
+    forward = on_bits("~", np.bitwise_not)
 
 
 class IsNan(Predicate):
@@ -149,17 +153,3 @@ class IsFinite(Predicate):
     """True where self is neither infinite nor NaN. Saves: nothing."""
 
     forward = np.isfinite
-
-
-def whole(sign: str, *operands: Any) -> tuple[Any, ...]:
-    """The operands of a bitwise operation, once it is clear that they have bits to combine.
-
-    Errors: TypeError for floating operands.
-    """
-    for operand in operands:
-        if operand.dtype.kind not in "iub":
-            raise TypeError(
-                f"{sign} is defined for boolean and integer tensors, found {operand.dtype}; "
-                "compare first, for example x > 0"
-            )
-    return operands

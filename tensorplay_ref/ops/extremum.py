@@ -174,20 +174,17 @@ class All(Reduction):
     """
 
     differentiable = False
+    ufunc: ClassVar[np.ufunc] = np.logical_and
 
-    @staticmethod
-    def forward(x: Anything, axes: Anything, keepdim: bool = False) -> Anything:
-        return reduce(np.logical_and, x, axes, keepdim)
+    @classmethod
+    def forward(cls, x: Anything, axes: Anything, keepdim: bool = False) -> Anything:
+        return reduce(cls.ufunc, x, axes, keepdim)
 
 
-class Any(Reduction):
+class Any(All):
     """Any.apply(self, dims, keepdim): whether at least one element is nonzero; False of nothing.
 
     Saves: nothing; it has no gradient.
     """
 
-    differentiable = False
-
-    @staticmethod
-    def forward(x: Anything, axes: Anything, keepdim: bool = False) -> Anything:
-        return reduce(np.logical_or, x, axes, keepdim)
+    ufunc = np.logical_or

@@ -6,17 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..tensor_base import TensorBase
 from .index import require_positions
 from .join import Pad
 from .operation import Operation
-
-
-def indices_of(operation: str, index: Any) -> Any:
-    """The index itself. Errors: TypeError when it is no tensor."""
-    if not isinstance(index, TensorBase):
-        raise TypeError(f"{operation}: index must be a Tensor, found {type(index).__name__}")
-    return index
 
 
 class Gather(Operation):

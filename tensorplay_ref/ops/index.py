@@ -238,15 +238,20 @@ class IndexPut(_Keyed):
         return for_self, for_value
 
 
+def indices_of(operation: str, index: Any) -> Any:
+    """The index itself. Errors: TypeError when it is no tensor."""
+    if not isinstance(index, TensorBase):
+        raise TypeError(f"{operation}: index must be a Tensor, found {type(index).__name__}")
+    return index
+
+
 def vector_of(operation: str, index: Any, dim: int, length: int) -> Any:
     """An index as a vector of positions along `dim`; one without axes is a vector of one.
 
     Errors: TypeError for what is no tensor; IndexError for other dtypes and shapes, and for
     positions that are not there, negative ones among them.
     """
-    if not isinstance(index, TensorBase):
-        raise TypeError(f"{operation}: index must be a Tensor, found {type(index).__name__}")
-    array = index._array
+    array = indices_of(operation, index)._array
     if array.dtype.kind not in "iu" or array.ndim > 1:
         raise IndexError(
             f"{operation}: expected an integer vector as index, found {array.dtype} of shape "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -86,9 +87,7 @@ class Repeat(Operation):
     Saves: nothing.
     """
 
-    @staticmethod
-    def forward(x: Any, counts: tuple[int, ...]) -> Any:
-        return np.tile(x, counts)
+    forward = np.tile
 
     def save(self, result: Any, x: Any) -> None:
         self.params = (*self.params, x.shape)
@@ -122,9 +121,7 @@ class Roll(Operation):
     Saves: nothing.
     """
 
-    @staticmethod
-    def forward(x: Any, shifts: tuple[int, ...], dims: tuple[int, ...] | None) -> Any:
-        return np.roll(x, shifts, dims)
+    forward = np.roll
 
     def backward(self, grad: Any) -> Any:
         shifts, dims = self.params
@@ -137,28 +134,24 @@ class Tril(Operation):
     Saves: nothing.
     """
 
-    @staticmethod
-    def forward(x: Any, diagonal: int) -> Any:
-        require_axes("tril", x.shape, 2)
-        return np.tril(x, diagonal)
+    cut: ClassVar[Callable[..., Any]] = np.tril
+
+    @classmethod
+    def forward(cls, x: Any, diagonal: int) -> Any:
+        require_axes(cls.__name__.lower(), x.shape, 2)
+        return cls.cut(x, diagonal)
 
     def backward(self, grad: Any) -> Any:
-        return grad.tril(*self.params)
+        return type(self).apply(grad, *self.params)
 
 
-class Triu(Operation):
+class Triu(Tril):
     """self on and above the diagonal `diagonal`, zero below. Gradient: g cut the same way.
 
     Saves: nothing.
     """
 
-    @staticmethod
-    def forward(x: Any, diagonal: int) -> Any:
-        require_axes("triu", x.shape, 2)
-        return np.triu(x, diagonal)
-
-    def backward(self, grad: Any) -> Any:
-        return grad.triu(*self.params)
+    cut = np.triu
 
 
 class Pad(Operation):

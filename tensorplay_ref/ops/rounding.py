@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,18 @@ from .operation import Operation
 from .temporaries import zeros
 
 
+def keeping_integers(ufunc: np.ufunc) -> Callable[[Any], Any]:
+    """A ufunc that rounds, as `forward`; of integers it makes a copy."""
+    return lambda x: ufunc(x) if x.dtype.kind in "fc" else x.copy()
+
+
 class Round(Operation):
     """The nearest whole number; of two equally near ones the even one. Gradient: 0.
 
     Saves: nothing.
     """
 
-    @staticmethod
-    def forward(x: Any) -> Any:
-        return np.rint(x) if x.dtype.kind in "fc" else x.copy()
+    forward = keeping_integers(np.rint)
 
     def backward(self, grad: Any) -> Any:
         return zeros(grad)
@@ -30,9 +34,7 @@ class Floor(Round):
     Saves: nothing.
     """
 
-    @staticmethod
-    def forward(x: Any) -> Any:
-        return np.floor(x) if x.dtype.kind in "fc" else x.copy()
+    forward = keeping_integers(np.floor)
 
 
 class Ceil(Round):
@@ -41,9 +43,7 @@ class Ceil(Round):
     Saves: nothing.
     """
 
-    @staticmethod
-    def forward(x: Any) -> Any:
-        return np.ceil(x) if x.dtype.kind in "fc" else x.copy()
+    forward = keeping_integers(np.ceil)
 
 
 class Trunc(Round):
@@ -52,6 +52,4 @@ class Trunc(Round):
     Saves: nothing.
     """
 
-    @staticmethod
-    def forward(x: Any) -> Any:
-        return np.trunc(x) if x.dtype.kind in "fc" else x.copy()
+    forward = keeping_integers(np.trunc)

@@ -59,9 +59,7 @@ class Squeeze(_Reshaped):
     Saves: nothing.
     """
 
-    @staticmethod
-    def forward(x: Any, axes: Any) -> Any:
-        return np.squeeze(x, axis=axes)
+    forward = np.squeeze
 
 
 class Unsqueeze(_Reshaped):
@@ -70,9 +68,7 @@ class Unsqueeze(_Reshaped):
     Saves: nothing.
     """
 
-    @staticmethod
-    def forward(x: Any, axis: Any) -> Any:
-        return np.expand_dims(x, axis)
+    forward = np.expand_dims
 
 
 class Transpose(View):

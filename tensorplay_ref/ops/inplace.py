@@ -41,16 +41,14 @@ def inplace(cls: type[Operation], target: Any, *rest: Any) -> Any:
     params = rest[count:]
     operands = (target, *others)
     common_device(cls, operands)
-    check_writable(cls.__name__, target, recording(operands))
-    out, more = _compute(cls, target, operands, params)
+    recorded = recording(operands)
+    check_writable(cls.__name__, target, recorded)
+    out, more = _compute(cls, operands, params)
     _check_result(cls, target, out)
-    if recording(operands):
-        node = _record(cls, target, others, params, more)
-        write(cls.__name__, target, out)
-        _after_write(node, target)
+    node = _record(cls, target, others, params, more) if recorded else None
+    write(cls.__name__, target, out)
+    if node is not None:
         rebase(target, node, others)
-    else:
-        write(cls.__name__, target, out)
     return target
 
 
@@ -72,7 +70,8 @@ def copy_(target: Any, source: Any, operation: str = "copy_") -> Any:
         )
     operands = (target, source)
     common_device(CopyInto, operands)
-    check_writable(operation, target, recording(operands))
+    recorded = recording(operands)
+    check_writable(operation, target, recorded)
     dtype = target._array.dtype
     values = source._array if isinstance(source, TensorBase) else number_as(source, dtype)
     try:
@@ -81,12 +80,10 @@ def copy_(target: Any, source: Any, operation: str = "copy_") -> Any:
         raise shapes_differ(CopyInto, target._array, values) from None
     if np.may_share_memory(out, target._array):
         out = out.copy()
-    if recording(operands):
-        node = _record(CopyInto, target, (source,), (), ())
-        write(operation, target, out)
+    node = _record(CopyInto, target, (source,), (), ()) if recorded else None
+    write(operation, target, out)
+    if node is not None:
         rebase(target, node, (source,))
-    else:
-        write(operation, target, out)
     return target
 
 
@@ -159,7 +156,7 @@ class CopySlices(Node):
 
 
 def _compute(
-    cls: type[Operation], target: Any, operands: tuple[Any, ...], params: tuple[Any, ...]
+    cls: type[Operation], operands: tuple[Any, ...], params: tuple[Any, ...]
 ) -> tuple[Any, tuple[Any, ...]]:
     values = [t._array if isinstance(t, TensorBase) else t for t in operands]
     if len(values) == 2 and not params:
@@ -170,11 +167,8 @@ def _compute(
         if len(values) == 2:
             raise shapes_differ(cls, *values) from None
         raise
-    more: tuple[Any, ...] = ()
-    if cls.extra:
-        out, *rest = out
-        more = tuple(rest)
-    return np.asarray(out), more
+    out, *more = out if cls.extra else (out,)
+    return np.asarray(out), tuple(more)
 
 
 def _check_result(cls: type[Operation], target: Any, out: Any) -> None:
@@ -254,28 +248,24 @@ def write(operation: str, target: Any, out: Any) -> None:
         accelerator.compute(operation, 2 * nbytes, int(out.size), reads, storage.allocation)
 
 
-def _after_write(node: Node, target: Any) -> None:
+def rebase(target: Any, node: Node, others: tuple[Any, ...]) -> None:
+    """Make `node` the history of what was written; for a view, of its base and so of all views."""
     for slot in node.saved_slots:
         if type(slot) is SavedTensor:
             slot.written(target._storage)
-
-
-def rebase(target: Any, node: Node, others: tuple[Any, ...]) -> None:
-    """Make `node` the history of the target; for a view, of its base and so of all its views."""
     if watchers:
         notify("record", node, result=target, inputs=(target, *others))
-    if target._view is None:
-        former, number = target._node, target._output_nr
-        target._node, target._output_nr, target._requires_grad = node, 0, True
-        keep_retaining(target, former, number)
-        return
-    base = target._view.base
-    former, number = base._node, base._output_nr
-    through = CopySlices()
-    connect(through, (base, *others))
-    through.fn, through.steps = node, target._view.steps
-    through.saved_slots = node.saved_slots
-    through.result_shape, through.result_dtype = base._array.shape, base._array.dtype
-    base._node, base._output_nr, base._requires_grad = through, 0, True
-    keep_retaining(base, former, number)
-    follow_base(target)
+    written = target
+    if target._view is not None:
+        written = target._view.base
+        through = CopySlices()
+        connect(through, (written, *others))
+        through.fn, through.steps = node, target._view.steps
+        through.saved_slots = node.saved_slots
+        through.result_shape, through.result_dtype = written._array.shape, written._array.dtype
+        node = through
+    former, number = written._node, written._output_nr
+    written._node, written._output_nr, written._requires_grad = node, 0, True
+    keep_retaining(written, former, number)
+    if written is not target:
+        follow_base(target)

@@ -22,8 +22,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "inplace: a leaf that requires grad is written",
         WRITABLE,
-        "        if target._node is None:\n",
-        "        if False:\n",
+        '        leaf = "a leaf" if target._node is None else ""\n',
+        '        leaf = ""\n',
         autograd("inplace"),
     ),
     Mutant(
@@ -36,17 +36,17 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "inplace: written before everything is saved",
         INPLACE,
-        "        node = _record(cls, target, others, params, more)\n"
-        "        write(cls.__name__, target, out)\n",
-        "        write(cls.__name__, target, out)\n"
-        "        node = _record(cls, target, others, params, more)\n",
+        "    node = _record(cls, target, others, params, more) if recorded else None\n"
+        "    write(cls.__name__, target, out)\n",
+        "    write(cls.__name__, target, out)\n"
+        "    node = _record(cls, target, others, params, more) if recorded else None\n",
         autograd("inplace"),
     ),
     Mutant(
         "inplace: a view is written without its base",
         INPLACE,
-        "    if target._view is None:\n        former, number = target._node, target._output_nr\n",
-        "    if True:\n        former, number = target._node, target._output_nr\n",
+        "    if target._view is not None:\n        written",
+        "    if False:\n        written",
         autograd("views"),
     ),
     Mutant(
@@ -87,8 +87,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "inplace: the copy onto itself is not recorded",
         INPLACE,
-        "    if recording(operands):\n        node = _record(CopyInto",
-        "    if False:\n        node = _record(CopyInto",
+        "    node = _record(CopyInto, target, (source,), (), ()) if recorded else None\n",
+        "    node = None\n",
         autograd("inplace"),
     ),
     # -- mutation and multi-grad hooks -------------------------------------------------------------

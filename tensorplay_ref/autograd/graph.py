@@ -156,48 +156,36 @@ class save_on_cpu(saved_tensor_hooks):
                 f"{function_name(pin_memory)}; as a decorator write @save_on_cpu() with parentheses"
             )
         del device_type
-        pinned = flag("save_on_cpu: pin_memory", pin_memory)
-        self._begin(pinned)
+        self._pinned = flag("save_on_cpu: pin_memory", pin_memory)
 
-    def _begin(self, pinned: bool) -> None:
-        self._pinned = pinned
+    # Methods instead of the base's attributes, so that the object can be copied and pickled.
+    def pack_hook(self, tensor: TensorBase) -> OnHost:
+        """The tensor on the host, and the device that it comes from."""
+        device = tensor.device
+        if device is CPU:
+            # An alias, because the tensor itself may be written in place by one of its users, and
+            # would then hold the graph that holds it.
+            host = detached(tensor)
+        else:
+            host = copy_to(
+                tensor,
+                CPU,
+                pinned=self._pinned,
+                non_blocking=self._pinned,
+                operation="save_on_cpu",
+                category="saved for backward",
+            )
+        packed = OnHost((host, device))
+        packed.version = host._version
+        return packed
 
-        def pack(tensor: TensorBase) -> OnHost:
-            device = tensor.device
-            if device is CPU:
-                # An alias, because the tensor itself may be written in place by one of its users,
-                # and would then hold the graph that holds it.
-                host = detached(tensor)
-            else:
-                host = copy_to(
-                    tensor,
-                    CPU,
-                    pinned=pinned,
-                    non_blocking=pinned,
-                    operation="save_on_cpu",
-                    category="saved for backward",
-                )
-            packed = OnHost((host, device))
-            packed.version = host._version
-            return packed
-
-        def unpack(packed: OnHost) -> TensorBase:
-            host, device = packed
-            require_version(host, packed.version, "kept on the host by save_on_cpu")
-            if device is CPU:
-                return host
-            return copy_to(host, device, non_blocking=pinned, operation="save_on_cpu")
-
-        super().__init__(pack, unpack)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Without the two functions, which have no pickle; those of a subclass are its own."""
-        return {"_pinned": self._pinned} if type(self) is save_on_cpu else self.__dict__
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if "pack_hook" not in state:
-            self._begin(self._pinned)
+    def unpack_hook(self, packed: OnHost) -> TensorBase:
+        """The tensor on its device. Errors: RuntimeError when it was changed in place since."""
+        host, device = packed
+        require_version(host, packed.version, "kept on the host by save_on_cpu")
+        if device is CPU:
+            return host
+        return copy_to(host, device, non_blocking=self._pinned, operation="save_on_cpu")
 
     def __repr__(self) -> str:
         return call_text(type(self).__name__, pin_memory=self._pinned)

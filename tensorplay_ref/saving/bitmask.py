@@ -6,27 +6,23 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arguments import many
 from ..autograd.operation_names import warn_of_near_misses
 from ..autograd.packing import packing_operation
+from ..buffers import Array
 from ..tensor_base import TensorBase
 from .placement import computed, dense, restored
 from .policy import Packed, Policy
 
-Array = NDArray[Any]
 
-
-def _not_below(array: Array) -> Array:
+def _not_below(array: Array) -> Any:
     # The gradient of relu passes where the result is NaN, too.
-    mask: Array = ~(array <= 0)
-    return mask
+    return ~(array <= 0)
 
 
-def _above(array: Array) -> Array:
-    mask: Array = array > 0
-    return mask
+def _above(array: Array) -> Any:
+    return array > 0
 
 
 # The operations whose backward asks only where the saved tensor is positive.

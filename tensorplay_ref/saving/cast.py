@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
+from ..buffers import Array
 from ..dtypes import numpy_dtype
 from ..tensor_base import TensorBase
 from .placement import computed
 from .policy import Packed, Policy
-
-Array = NDArray[Any]
 
 
 class cast(Policy):

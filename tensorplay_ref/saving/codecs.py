@@ -8,11 +8,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arguments import flag, whole
-
-Array = NDArray[Any]
+from ..buffers import Array
 
 
 class Codec(NamedTuple):

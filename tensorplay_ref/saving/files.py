@@ -12,9 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from ..buffers import Array
 
 
 class PrivateDirectory:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..buffers import Array
 from ..device import CPU, Device
 from ..storage import CountedStorage, Storage, host_storage
 from ..tensor_base import TensorBase, new_tensor
 from ..transfer import copy_to
-
-Array = NDArray[Any]
 
 
 class Layout(NamedTuple):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..buffers import Array
 from ..tensor_base import TensorBase
 from .placement import Layout, computed, dense, restored
 from .policy import Packed, Policy
-
-Array = NDArray[Any]
 
 
 class quantize(Policy):
@@ -106,8 +104,7 @@ def _pairs(codes: Array) -> Array:
     """Two codes from -7 to 7 in each byte."""
     shifted = np.zeros(codes.size + codes.size % 2, np.uint8)
     np.add(codes, 8, out=shifted[: codes.size], casting="unsafe")
-    paired: Array = shifted[0::2] | (shifted[1::2] << 4)
-    return paired
+    return shifted[0::2] | (shifted[1::2] << 4)
 
 
 def _unpaired(pairs: Array, count: int) -> Array:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from ..arguments import flag, many, require_callable, shown, whole
@@ -161,21 +162,15 @@ def checkpoint_sequential(
         )
     length = len(layers) // segments
     for start in range(0, length * (segments - 1), length):
-        piece = _Piece(layers[start : start + length])
+        piece = partial(_in_a_row, layers[start : start + length])
         input = checkpoint(piece, input, use_reentrant=use_reentrant, **options)
-    return _Piece(layers[length * (segments - 1) :])(input)
+    return _in_a_row(layers[length * (segments - 1) :], input)
 
 
-class _Piece:
-    """Some functions in a row."""
-
-    def __init__(self, layers: list[Callable[..., Any]]) -> None:
-        self._layers = layers
-
-    def __call__(self, value: Any) -> Any:
-        for layer in self._layers:
-            value = layer(value)
-        return value
+def _in_a_row(layers: list[Callable[..., Any]], value: Any) -> Any:
+    for layer in layers:
+        value = layer(value)
+    return value
 
 
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 from weakref import ref
-
-import numpy as np
 
 from ..autograd.kept import Kept, require_version
 from ..autograd.node import Node
 from ..autograd.packing import operation_name, packing_operation
 from ..autograd.saved import SavedTensor
-from ..device import Device
-from ..storage import Storage
 from ..tensor_base import TensorBase, detached
+
+if TYPE_CHECKING:
+    from .region import Region
 
 
 class CheckpointError(RuntimeError):
@@ -32,21 +30,13 @@ class Record:
     """What a region remembers of a tensor that it packed, to recognize it in the second run."""
 
     __slots__ = ("operation", "shape", "dtype", "device", "version", "_storage", "_node", "_kept")
-    operation: str
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-    device: Device
-    version: int
-    _storage: Callable[[], Storage | None]
-    _node: Callable[[], Node | None]
-    _kept: Callable[[], Any]
 
     def __init__(self, tensor: TensorBase, node: Node | None, kept: Any) -> None:
         self.operation = operation_name(node)
         self.shape, self.dtype, self.device = tensor.shape, tensor.dtype, tensor.device
         self.version = tensor._version
         self._storage = ref(tensor._storage)
-        self._node = _nobody if node is None else ref(node)
+        self._node = None if node is None else ref(node)
         self._kept = ref(kept)
 
     def awaited(self) -> bool:
@@ -56,7 +46,7 @@ class Record:
 
     def slot(self) -> str:
         """The name of the saved slot, such as "other" of Mul; "a tensor" when it is gone."""
-        node, kept = self._node(), self._kept()
+        node, kept = None if self._node is None else self._node(), self._kept()
         if node is not None and kept is not None:
             for position, slot in enumerate(node.saved_slots):
                 if type(slot) is SavedTensor and slot._value is kept:
@@ -71,22 +61,9 @@ class Record:
             require_version(tensor, self.version, saved_by(self.operation))
 
 
-def _nobody() -> None:
-    return None
-
-
 def saved_by(operation: str) -> str:
     """Who keeps a tensor, as `Kept` tells it."""
     return f"saved by {operation} in a checkpointed region"
-
-
-class RegionLike(Protocol):
-    """What a second run needs to know of its region."""
-
-    compare: bool
-    early_stop: bool
-    complete: bool
-    records: list[Record]
 
 
 class Recomputation:
@@ -97,7 +74,7 @@ class Recomputation:
         wanted: the indices to collect; nothing else is kept.
     """
 
-    def __init__(self, region: RegionLike, wanted: set[int]) -> None:
+    def __init__(self, region: Region, wanted: set[int]) -> None:
         self._region = region
         self._wanted = wanted
         self._values: dict[int, Kept] = {}

@@ -57,11 +57,10 @@ class GraphDiagram:
 
     def mermaid(self) -> str:
         """The diagram as Mermaid's flowchart text."""
-        return mermaid(self.boxes, self.leaves, self.arrows, self.stores, self.parts)
+        return mermaid(self)
 
     def __repr__(self) -> str:
-        table = graph_text(self.boxes, self.leaves, self.arrows, self.stores, self.parts)
-        return f"{table}\n{self.summary()}" if self.boxes else self.summary()
+        return f"{graph_text(self)}\n{self.summary()}" if self.boxes else self.summary()
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {"text/vnd.mermaid": self.mermaid(), "text/plain": repr(self)}

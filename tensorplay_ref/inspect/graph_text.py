@@ -4,44 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
-from .boxes import Arrow, Box, LeafBox, StoreBox
 from .fold import One, Part, Rest
 from .tables import NOTHING, text_table
+
+if TYPE_CHECKING:
+    from .graph_diagram import GraphDiagram
 
 HEADERS = ("operation", "result", "from", "saves")
 
 
-def graph_text(
-    boxes: Sequence[Box],
-    leaves: Sequence[LeafBox],
-    arrows: Sequence[Arrow],
-    stores: Sequence[StoreBox],
-    parts: Sequence[Part],
-) -> str:
+def graph_text(diagram: GraphDiagram) -> str:
     """An aligned table; what repeats is indented below a line that says how often."""
-    titles = {box.position: box.title for box in boxes}
-    leaf_titles = {leaf.position: leaf.title for leaf in leaves}
-    sources: dict[int, list[str]] = {position: [] for position in titles}
-    for arrow in arrows:
-        name = (leaf_titles if arrow.from_leaf else titles)[arrow.source]
+    boxes = {box.position: box for box in diagram.boxes}
+    leaf_titles = {leaf.position: leaf.title for leaf in diagram.leaves}
+    sources: dict[int, list[str]] = {position: [] for position in boxes}
+    for arrow in diagram.arrows:
+        source = arrow.source
+        name = leaf_titles[source] if arrow.from_leaf else boxes[source].title
         words = ", ".join(arrow.words)
         sources[arrow.target].append(f"{name} ({words})" if words else name)
-    saves: dict[int, list[str]] = {position: [] for position in titles}
-    for store in stores:
+    saves: dict[int, list[str]] = {position: [] for position in boxes}
+    for store in diagram.stores:
         first, _ = store.keepers[0]
         for position, slots in store.keepers:
             parts_of_line = [*store.description, store.size]
             if position != first:
-                parts_of_line[-1] = f"kept by {titles[first]}"
+                parts_of_line[-1] = f"kept by {boxes[first].title}"
             saves[position].append(f"{slots}: {', '.join(parts_of_line)}")
-    rows = [(leaf.title, leaf.tensor, "leaf, requires grad", NOTHING) for leaf in leaves]
-    by_position = {box.position: box for box in boxes}
-    for indent, part in _lines(parts, ""):
+    rows = [(leaf.title, leaf.tensor, "leaf, requires grad", NOTHING) for leaf in diagram.leaves]
+    for indent, part in _lines(diagram.parts, ""):
         if isinstance(part, str):
             rows.append((indent + part, "", "", ""))
             continue
-        box = by_position[part.start if isinstance(part, Rest) else part.position]
+        box = boxes[part.start if isinstance(part, Rest) else part.position]
         kept = list(saves[box.position])
         if box.freed:
             kept.append(f"{box.freed:,} freed")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ..accelerator import CATEGORIES, Event, Owner
@@ -64,17 +65,12 @@ class Peak:
 
 def over_events(device: str, start: Sequence[Owner], events: Sequence[Event]) -> Series:
     """Live bytes before the first event and after each one that changes this memory."""
-    live: dict[str, int] = {}
-    for owner in start:
-        live[owner.category] = live.get(owner.category, 0) + owner.nbytes
-    points, rows = [0], [dict(live)]
-    for number, event in enumerate(events, 1):
-        if event.device == device and event.kind in MEMORY_KINDS:
-            for category, nbytes in changes(event):
-                live[category] = live.get(category, 0) + nbytes
-            points.append(number)
-            rows.append(dict(live))
-    return _series(device, points, rows)
+    live = _by_category(start)
+    rows = {0: dict(live)}
+    for number, event, category, sign in _changes(device, events):
+        live[category] += sign * event.nbytes
+        rows[number] = dict(live)
+    return _series(device, rows)
 
 
 def over_time(device: str, start: Sequence[Owner], begin: int, events: Sequence[Event]) -> Series:
@@ -83,61 +79,53 @@ def over_time(device: str, start: Sequence[Owner], begin: int, events: Sequence[
     In simulated time a storage holds its bytes from the start of its allocation to its release,
     and the host runs ahead of the device, so this is another order than that of the program.
     """
-    change: dict[int, dict[str, int]] = {0: {}}
-    for owner in start:
-        at = change[0]
-        at[owner.category] = at.get(owner.category, 0) + owner.nbytes
+    change = {0: _by_category(start)}
     since: dict[int | None, int] = {}
-    for event in events:
-        if event.device != device or event.kind not in MEMORY_KINDS:
-            continue
+    for _, event, category, sign in _changes(device, events):
         # A storage may be relabelled or given up before the time from which it holds its bytes.
         time = max(event.start, since.get(event.allocation, event.start))
         since[event.allocation] = time
-        for category, nbytes in changes(event):
-            at = change.setdefault(time - begin, {})
-            at[category] = at.get(category, 0) + nbytes
-    live: dict[str, int] = {}
-    points, rows = [], []
+        change.setdefault(time - begin, Counter())[category] += sign * event.nbytes
+    live: Counter[str] = Counter()
+    rows = {}
     for time in sorted(change):
-        for category, nbytes in change[time].items():
-            live[category] = live.get(category, 0) + nbytes
-        points.append(time)
-        rows.append(dict(live))
-    return _series(device, points, rows)
+        live.update(change[time])
+        rows[time] = dict(live)
+    return _series(device, rows)
 
 
-def changes(event: Event) -> Iterable[tuple[str, int]]:
-    """Which categories an event gives how many bytes."""
-    if event.kind == "relabel":
-        return ((event.previous, -event.nbytes), (event.category, event.nbytes))
-    return ((event.category, event.nbytes if event.kind == "allocate" else -event.nbytes),)
+def _by_category(owners: Sequence[Owner]) -> Counter[str]:
+    live: Counter[str] = Counter()
+    for owner in owners:
+        live[owner.category] += owner.nbytes
+    return live
 
 
-def _series(device: str, points: list[int], rows: list[dict[str, int]]) -> Series:
-    used = {category for row in rows for category, nbytes in row.items() if nbytes}
+def _changes(device: str, events: Sequence[Event]) -> Iterator[tuple[int, Event, str, int]]:
+    """Number, event and category of each change of a memory, and 1 for a gain, -1 for a loss."""
+    for number, event in enumerate(events, 1):
+        if event.device == device and event.kind in MEMORY_KINDS:
+            if event.kind == "relabel":
+                yield number, event, event.previous, -1
+            yield number, event, event.category, -1 if event.kind == "free" else 1
+
+
+def _series(device: str, rows: dict[int, dict[str, int]]) -> Series:
+    used = {category for row in rows.values() for category, nbytes in row.items() if nbytes}
     ordered = [c for c in CATEGORIES if c in used] + sorted(used.difference(CATEGORIES))
-    columns = {category: tuple(row.get(category, 0) for row in rows) for category in ordered}
-    return Series(device, tuple(points), columns)
+    columns = {c: tuple(row.get(c, 0) for row in rows.values()) for c in ordered}
+    return Series(device, tuple(rows), columns)
 
 
 def owners_at(
     device: str, start: Sequence[Owner], events: Sequence[Event], number: int
 ) -> tuple[Owner, ...]:
     """Everything that lives after event `number`, by operation and category, most bytes first."""
-    held: dict[tuple[str, str], list[int]] = {}
-    for owner in start:
-        held[owner.operation, owner.category] = [owner.nbytes, owner.count]
-    for event in events[:number]:
-        if event.device != device or event.kind not in MEMORY_KINDS:
-            continue
-        for category, nbytes in changes(event):
-            gains = event.kind == "allocate" or (
-                event.kind == "relabel" and category == event.category
-            )
-            entry = held.setdefault((event.operation, category), [0, 0])
-            entry[0] += nbytes
-            entry[1] += 1 if gains else -1
+    held = {(owner.operation, owner.category): [owner.nbytes, owner.count] for owner in start}
+    for _, event, category, sign in _changes(device, events[:number]):
+        entry = held.setdefault((event.operation, category), [0, 0])
+        entry[0] += sign * event.nbytes
+        entry[1] += sign
     listed = [Owner(*key, *entry) for key, entry in held.items() if entry[1]]
     return tuple(sorted(listed, key=lambda o: (-o.nbytes, o.operation, o.category)))
 

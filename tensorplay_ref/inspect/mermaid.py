@@ -7,9 +7,13 @@ line leads from a cylinder to the operation that will read it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from .boxes import Arrow, Box, LeafBox, StoreBox
+from .boxes import Box
 from .fold import One, Part, Rest
+
+if TYPE_CHECKING:
+    from .graph_diagram import GraphDiagram
 
 # Light fills that stay apart for the colour-blind, with dark text on all of them.
 STYLES = (
@@ -20,29 +24,23 @@ STYLES = (
 )
 
 
-def mermaid(
-    boxes: Sequence[Box],
-    leaves: Sequence[LeafBox],
-    arrows: Sequence[Arrow],
-    stores: Sequence[StoreBox],
-    parts: Sequence[Part],
-) -> str:
+def mermaid(diagram: GraphDiagram) -> str:
     """The flowchart, with names made from positions, so equal graphs have equal texts."""
     lines = ["flowchart TD"]
-    for leaf in leaves:
+    for leaf in diagram.leaves:
         label = _label(leaf.title, leaf.tensor, "leaf, requires grad")
         lines.append(f"    leaf{leaf.position}([{label}]):::leaf")
-    lines.extend(_grouped({box.position: box for box in boxes}, parts, "    "))
-    for number, store in enumerate(stores):
+    lines.extend(_grouped({box.position: box for box in diagram.boxes}, diagram.parts, "    "))
+    for number, store in enumerate(diagram.stores):
         lines.append(f"    kept{number}[({_label(*store.description, store.size)})]:::kept")
-    for arrow in arrows:
+    for arrow in diagram.arrows:
         source = f"{'leaf' if arrow.from_leaf else 'op'}{arrow.source}"
         words = ", ".join(arrow.words)
         line = "-.->" if arrow.onward else "-->"
         lines.append(
             f"    {source} {line}{f'|{_quoted(words)}|' if words else ''} op{arrow.target}"
         )
-    for number, store in enumerate(stores):
+    for number, store in enumerate(diagram.stores):
         for position, slots in store.keepers:
             lines.append(f"    kept{number} -.-|{_quoted(slots)}| op{position}")
     lines.extend(f"    {style}" for style in STYLES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -229,7 +230,7 @@ def _record(
         shape=shape,
         dtype="" if dtype is None else str(dtype),
         device="" if device is None else str(device),
-        nbytes=0 if shape is None else _nbytes(shape, dtype),
+        nbytes=0 if shape is None else math.prod(shape) * int(dtype.itemsize),
         version=slot._version,
         version_now=None if slot._storage is None else slot._storage.version,
         unpacked_by=None if hook is None else hook_name(hook),
@@ -249,13 +250,6 @@ def described(slot: SavedTensor) -> tuple[tuple[int, ...] | None, Any, Any]:
     if slot._storage is None:
         return None, None, None
     return slot._value.shape, slot._value.dtype, slot._storage.device
-
-
-def _nbytes(shape: tuple[int, ...], dtype: Any) -> int:
-    count = int(dtype.itemsize)
-    for length in shape:
-        count *= length
-    return count
 
 
 def result_label(walk: Walk, node: Node, number: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..tensor_base import TensorBase
 from .tables import NOTHING, tensor_text
@@ -68,8 +69,8 @@ class TraceEvent:
 
     def describe(self, tensor: TensorBase) -> None:
         """Take shape, dtype, device and bytes from a tensor."""
-        self.shape, self.dtype = tensor.shape, str(tensor.dtype)
-        self.device, self.nbytes = str(tensor.device), tensor.nbytes
+        for what, value in form_of(tensor).items():
+            setattr(self, what, value)
 
     def cells(self) -> tuple[str, ...]:
         """The entries of the table, in the order of its headers."""
@@ -90,3 +91,9 @@ class TraceEvent:
         """Refuse a kind that no event has. Errors: ValueError naming the kinds."""
         if kind not in KINDS:
             raise ValueError(f"no event is of kind {kind!r}; expected one of {', '.join(KINDS)}")
+
+
+def form_of(tensor: TensorBase) -> dict[str, Any]:
+    """Shape, dtype, device and bytes of a tensor, as an event tells them."""
+    dtype, device = str(tensor.dtype), str(tensor.device)
+    return {"shape": tensor.shape, "dtype": dtype, "device": device, "nbytes": tensor.nbytes}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import threading
+from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -17,23 +18,17 @@ from ..ops.operation import Operation
 from ..storage import Storage
 from ..tensor_base import TensorBase
 from .kept import Memories, kept_by
-from .trace_event import LEDGER_KINDS, TraceEvent
+from .trace_event import LEDGER_KINDS, TraceEvent, form_of
 from .walk import Names, operation_name, slot_names
 
 
+@dataclass(eq=False)
 class _Slot:
-    """What the trace knows of a saved slot: words and numbers, and a weak reference."""
+    """What the trace knows of a saved slot: what its events tell alike, and a weak reference."""
 
-    def __init__(self, number: int, operation: str, name: str) -> None:
-        self.number = number
-        self.operation = operation
-        self.name = name
-        self.events: list[TraceEvent] = []
-        self.shape: tuple[int, ...] | None = None
-        self.dtype = ""
-        self.device = ""
-        self.nbytes = 0
-        self.reference: Any = None
+    told: dict[str, Any]
+    events: list[TraceEvent] = field(default_factory=list)
+    reference: Any = None
 
 
 class Listener:
@@ -95,7 +90,7 @@ class Listener:
         for slot, name in zip(node.saved_slots, slot_names(node), strict=True):
             known = self._slots.get(id(slot))
             if known is not None:
-                known.name = name
+                known.told["slot"] = name
                 for event in known.events:
                     event.slot = name
 
@@ -107,9 +102,8 @@ class Listener:
         known = self._meet(slot, node, tensor)
         # With hooks open, what is kept will be whatever pack returns.
         memories = () if hook_stack.get() else self._kept(tensor)
-        detail = "result" if is_output else ""
-        event = self._slot_event("save", known, detail=detail, memories=memories)
-        event.versions = self._versions([tensor._storage])
+        detail, versions = "result" if is_output else "", self._versions(tensor._storage)
+        self._slot_event("save", known, detail=detail, memories=memories, versions=versions)
 
     def _pack(
         self, node: Node | None, slot: SavedTensor, tensor: TensorBase, packed: Any, pair: Any
@@ -131,28 +125,25 @@ class Listener:
         self._slot_event("release", known)
 
     def _backward(self, node: Node, grad: Any) -> None:
-        event = self._add("backward", operation=self._operation(node))
         grads = [grad] if isinstance(grad, TensorBase) else [g for g in grad if g is not None]
-        if len(grads) == 1:
-            event.describe(grads[0])
+        form = form_of(grads[0]) if len(grads) == 1 else {}
         slots = [slot for slot in node.saved_slots if isinstance(slot, SavedTensor)]
-        event.versions = self._versions([slot._storage for slot in slots])
+        versions = self._versions(*(slot._storage for slot in slots))
+        self._add("backward", operation=self._operation(node), versions=versions, **form)
 
     def _accumulate(self, node: Node, variable: TensorBase, grad: TensorBase) -> None:
-        self._add("accumulate", operation=self._leaf(variable)).describe(grad)
+        self._add("accumulate", operation=self._leaf(variable), **form_of(grad))
 
     def _write(self, node: None, operation: str, target: TensorBase) -> None:
-        event = self._add("write", operation=operation)
-        event.describe(target)
-        event.detail = f"version {target._version}"
-        event.versions = self._versions([target._storage])
+        versions, detail = self._versions(target._storage), f"version {target._version}"
+        form = form_of(target)
+        self._add("write", operation=operation, detail=detail, versions=versions, **form)
 
     def _conflict(self, node: Node | None, slot: SavedTensor) -> None:
         known = self._slots.get(id(slot)) or self._meet(slot, node, None)
-        event = self._slot_event("conflict", known)
-        event.versions = self._versions([slot._storage])
-        if slot._storage is not None:
-            event.detail = f"version {slot._storage.version}, saved at {slot._version}"
+        detail = f"version {slot._storage.version}, saved at {slot._version}"
+        versions = self._versions(slot._storage)
+        self._slot_event("conflict", known, detail=detail, versions=versions)
 
     # -- naming ------------------------------------------------------------------------------------
     def _operation(self, node: Node) -> str:
@@ -185,19 +176,15 @@ class Listener:
     def _meet(self, slot: SavedTensor, node: Node | None, tensor: Any) -> _Slot:
         """Number a slot, and be told when it goes."""
         number, key = self._count_slot(), id(slot)
-        name = f"slot {number}"
-        for saved, known_as in zip(
-            () if node is None else node.saved_slots,
-            () if node is None else slot_names(node),
-            strict=True,
-        ):
-            if saved is slot:
-                name = known_as
-        known = _Slot(number, "" if node is None else self._operation(node), name)
+        told: dict[str, Any] = {"slot": f"slot {number}", "slot_number": number}
+        if node is not None:
+            for saved, name in zip(node.saved_slots, slot_names(node), strict=True):
+                if saved is slot:
+                    told["slot"] = name
+            told["operation"] = self._operation(node)
         if isinstance(tensor, TensorBase):
-            known.shape, known.dtype = tensor.shape, str(tensor.dtype)
-            known.device, known.nbytes = str(tensor.device), tensor.nbytes
-        self._slots[key] = known
+            told |= form_of(tensor)
+        known = self._slots[key] = _Slot(told)
 
         def gone(_: Any) -> None:
             if self._slots.get(key) is known:
@@ -208,21 +195,8 @@ class Listener:
         known.reference = ref(slot, gone)
         return known
 
-    def _slot_event(
-        self, kind: str, known: _Slot, detail: str = "", memories: Any = ()
-    ) -> TraceEvent:
-        event = self._add(
-            kind,
-            operation=known.operation,
-            slot=known.name,
-            slot_number=known.number,
-            shape=known.shape,
-            dtype=known.dtype,
-            device=known.device,
-            nbytes=known.nbytes,
-            detail=detail,
-            memories=memories,
-        )
+    def _slot_event(self, kind: str, known: _Slot, **details: Any) -> TraceEvent:
+        event = self._add(kind, **known.told, **details)
         known.events.append(event)
         return event
 
@@ -230,5 +204,5 @@ class Listener:
         """(number, bytes) of each piece of memory; the numbers tell which pieces are the same."""
         return tuple((self.memories.number(kept.memory), kept.nbytes) for kept in kept_by(value))
 
-    def _versions(self, storages: list[Storage | None]) -> tuple[tuple[int, int], ...]:
+    def _versions(self, *storages: Storage | None) -> tuple[tuple[int, int], ...]:
         return tuple((self.memories.number(s), s.version) for s in storages if s is not None)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..tensor_base import TensorBase
-from .figures import BLACK, BLUE, GREEN, ORANGE, PALETTE, RED, finish, new_axes, whole_numbers
+from .figures import BLACK, GREEN, LINES, ORANGE, PALETTE, RED, finish, new_axes, whole_numbers
 from .hook_trace import Trace
 from .tables import text_table
 from .walk import named
@@ -66,8 +66,8 @@ class VersionLines:
                 [*numbers, last],
                 [*versions, versions[-1]],
                 where="post",
-                color=BLUE if len(names) == 1 else PALETTE[position % len(PALETTE)],
-                linestyle=("-", "--", "-.", ":")[position % 4],
+                color=PALETTE[position % len(PALETTE)],
+                linestyle=LINES[position % len(LINES)],
                 label=f"version of {name}",
             )
         for kind, (words, marker, colour) in MARKS.items():
@@ -110,11 +110,7 @@ def version_lines(trace: Trace, tensors: Mapping[str, TensorBase]) -> VersionLin
                 VersionEvent(
                     event.number, ", ".join(names[memory]), event.kind, event.operation, version
                 )
-                for memory, version in _unique(event.versions)
+                for memory, version in dict.fromkeys(event.versions)
                 if memory in names
             )
     return VersionLines(tuple(found))
-
-
-def _unique(versions: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    return list(dict.fromkeys(versions))

@@ -157,6 +157,26 @@ def check_float32(case: Case) -> None:
     assert all(one is None or one.dtype == np.float32 for one in gradients)
 
 
+def checks_of(cases: Sequence[Case]) -> type:
+    """The tests that every case of a file must pass, as a class for pytest."""
+
+    class Checks:
+        @parametrize(cases)
+        def test_derivatives_agree_with_central_differences(self, case: Case) -> None:
+            check_differences(case)
+
+        @needs_torch
+        @parametrize(cases)
+        def test_value_and_derivatives_agree_with_pytorch(self, case: Case) -> None:
+            check_torch(case)
+
+        @parametrize(cases)
+        def test_float32_stays_float32(self, case: Case) -> None:
+            check_float32(case)
+
+    return Checks
+
+
 def saved_roles(function: Callable[..., Any], *tensors: Any) -> list[str]:
     """What one operation packs, sorted: "a", "b", ... for its inputs, "result", or a dtype."""
     packed: list[Any] = []

@@ -14,9 +14,8 @@ import tensorplay_ref as tp
 from .gradients import (
     Case,
     away_from_zero,
-    check_differences,
-    check_float32,
     check_torch,
+    checks_of,
     needs_torch,
     parametrize,
     positive,
@@ -54,20 +53,7 @@ CASES = [
 ]
 
 
-@parametrize(CASES)
-def test_derivatives_agree_with_central_differences(case: Case) -> None:
-    check_differences(case)
-
-
-@needs_torch
-@parametrize(CASES)
-def test_value_and_derivatives_agree_with_pytorch(case: Case) -> None:
-    check_torch(case)
-
-
-@parametrize(CASES)
-def test_float32_stays_float32(case: Case) -> None:
-    check_float32(case)
+TestCases = checks_of(CASES)
 
 
 ZEROS = [

@@ -7,16 +7,7 @@ import pytest
 
 import tensorplay_ref as tp
 
-from .gradients import (
-    Case,
-    away_from_zero,
-    check_differences,
-    check_float32,
-    check_torch,
-    needs_torch,
-    parametrize,
-    saved_roles,
-)
+from .gradients import Case, away_from_zero, checks_of, needs_torch, saved_roles
 from .libraries import alike
 
 images, weight = away_from_zero(2, 2, 4, 5), away_from_zero(4, 2, 2, 3, seed=1)
@@ -62,21 +53,9 @@ CASES = [
 ]
 
 
-@parametrize(CASES)
-def test_derivatives_agree_with_central_differences(case: Case) -> None:
-    check_differences(case)
-
-
-@needs_torch
-@pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel lengths")
-@parametrize(CASES)
-def test_value_and_derivatives_agree_with_pytorch(case: Case) -> None:
-    check_torch(case)
-
-
-@parametrize(CASES)
-def test_float32_stays_float32(case: Case) -> None:
-    check_float32(case)
+TestCases = pytest.mark.filterwarnings("ignore:Using padding='same' with even kernel lengths")(
+    checks_of(CASES)
+)
 
 
 def test_third_derivatives_are_there() -> None:

@@ -12,13 +12,10 @@ import tensorplay_ref as tp
 from tensorplay_ref.autograd.graph import saved_tensor_hooks
 
 from .gradients import (
-    Case,
     away_from_zero,
     check_differences,
-    check_float32,
-    check_torch,
+    checks_of,
     needs_torch,
-    parametrize,
     saved_roles,
 )
 from .libraries import alike
@@ -89,20 +86,7 @@ CASES = [
 ]
 
 
-@parametrize(CASES)
-def test_derivatives_agree_with_central_differences(case: Case) -> None:
-    check_differences(case)
-
-
-@needs_torch
-@parametrize(CASES)
-def test_value_and_derivatives_agree_with_pytorch(case: Case) -> None:
-    check_torch(case)
-
-
-@parametrize(CASES)
-def test_float32_stays_float32(case: Case) -> None:
-    check_float32(case)
+TestCases = checks_of(CASES)
 
 
 def test_the_part_of_a_source_beyond_the_index_gets_zeros() -> None:

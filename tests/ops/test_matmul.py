@@ -9,16 +9,7 @@ from hypothesis import strategies as st
 
 import tensorplay_ref as tp
 
-from .gradients import (
-    Case,
-    away_from_zero,
-    check_differences,
-    check_float32,
-    check_torch,
-    needs_torch,
-    parametrize,
-    saved_roles,
-)
+from .gradients import Case, away_from_zero, checks_of, saved_roles
 from .libraries import alike
 
 
@@ -118,20 +109,7 @@ CASES = [
 ]
 
 
-@parametrize(CASES)
-def test_derivatives_agree_with_central_differences(case: Case) -> None:
-    check_differences(case)
-
-
-@needs_torch
-@parametrize(CASES)
-def test_value_and_derivatives_agree_with_pytorch(case: Case) -> None:
-    check_torch(case)
-
-
-@parametrize(CASES)
-def test_float32_stays_float32(case: Case) -> None:
-    check_float32(case)
+TestCases = checks_of(CASES)
 
 
 SHAPES = st.integers(1, 3)

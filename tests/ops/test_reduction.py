@@ -18,9 +18,8 @@ from tensorplay_ref.ops.reduction import Cumsum, Mean, Prod, Sum
 from .gradients import (
     Case,
     away_from_zero,
-    check_differences,
-    check_float32,
     check_torch,
+    checks_of,
     needs_torch,
     parametrize,
     saved_roles,
@@ -65,20 +64,7 @@ CASES = [
 ]
 
 
-@parametrize(CASES)
-def test_derivatives_agree_with_central_differences(case: Case) -> None:
-    check_differences(case)
-
-
-@needs_torch
-@parametrize(CASES)
-def test_value_and_derivatives_agree_with_pytorch(case: Case) -> None:
-    check_torch(case)
-
-
-@parametrize(CASES)
-def test_float32_stays_float32(case: Case) -> None:
-    check_float32(case)
+TestCases = checks_of(CASES)
 
 
 ties = np.array([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0], [0.0, -1.0, -1.0]])

@@ -11,9 +11,8 @@ from tensorplay_ref.ops.selection import Clamp, MaskedFill, Where
 from .gradients import (
     Case,
     away_from_zero,
-    check_differences,
-    check_float32,
     check_torch,
+    checks_of,
     needs_torch,
     parametrize,
     saved_roles,
@@ -44,20 +43,7 @@ CASES = [
 ]
 
 
-@parametrize(CASES)
-def test_derivatives_agree_with_central_differences(case: Case) -> None:
-    check_differences(case)
-
-
-@needs_torch
-@parametrize(CASES)
-def test_value_and_derivatives_agree_with_pytorch(case: Case) -> None:
-    check_torch(case)
-
-
-@parametrize(CASES)
-def test_float32_stays_float32(case: Case) -> None:
-    check_float32(case)
+TestCases = checks_of(CASES)
 
 
 same = np.array([1.0, 2.0, -1.0, np.inf])

@@ -10,16 +10,7 @@ from hypothesis.extra.numpy import array_shapes
 
 import tensorplay_ref as tp
 
-from .gradients import (
-    Case,
-    away_from_zero,
-    check_differences,
-    check_float32,
-    check_torch,
-    needs_torch,
-    parametrize,
-    saved_roles,
-)
+from .gradients import away_from_zero, checks_of, saved_roles
 from .libraries import alike
 
 matrix, cube = away_from_zero(2, 3), away_from_zero(2, 3, 4, seed=1)
@@ -67,20 +58,7 @@ CASES = [
 ]
 
 
-@parametrize(CASES)
-def test_derivatives_agree_with_central_differences(case: Case) -> None:
-    check_differences(case)
-
-
-@needs_torch
-@parametrize(CASES)
-def test_value_and_derivatives_agree_with_pytorch(case: Case) -> None:
-    check_torch(case)
-
-
-@parametrize(CASES)
-def test_float32_stays_float32(case: Case) -> None:
-    check_float32(case)
+TestCases = checks_of(CASES)
 
 
 def _leaf(*shape: int) -> Any:

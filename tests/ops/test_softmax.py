@@ -13,9 +13,8 @@ import tensorplay_ref as tp
 from .gradients import (
     Case,
     away_from_zero,
-    check_differences,
-    check_float32,
     check_torch,
+    checks_of,
     needs_torch,
     parametrize,
     saved_roles,
@@ -38,20 +37,7 @@ CASES = [
 ]
 
 
-@parametrize(CASES)
-def test_derivatives_agree_with_central_differences(case: Case) -> None:
-    check_differences(case)
-
-
-@needs_torch
-@parametrize(CASES)
-def test_value_and_derivatives_agree_with_pytorch(case: Case) -> None:
-    check_torch(case)
-
-
-@parametrize(CASES)
-def test_float32_stays_float32(case: Case) -> None:
-    check_float32(case)
+TestCases = checks_of(CASES)
 
 
 large = np.array([[1000.0, 999.0, -1000.0], [-1e4, -1e4, -1e4], [1e300, 0.0, 1.0]])

@@ -14,11 +14,9 @@ from tensorplay_ref.ops.unary import Cast, Clone
 from .gradients import (
     Case,
     away_from_zero,
-    check_differences,
-    check_float32,
     check_torch,
+    checks_of,
     needs_torch,
-    parametrize,
     positive,
     saved_roles,
 )
@@ -45,20 +43,7 @@ CASES += [Case("no axes", lambda a: a.exp().tanh(), (np.array(0.5),))]
 CASES += [Case("no elements", lambda a: a.exp().tanh().abs(), (np.zeros((0, 2)),))]
 
 
-@parametrize(CASES)
-def test_derivatives_agree_with_central_differences(case: Case) -> None:
-    check_differences(case)
-
-
-@needs_torch
-@parametrize(CASES)
-def test_value_and_derivatives_agree_with_pytorch(case: Case) -> None:
-    check_torch(case)
-
-
-@parametrize(CASES)
-def test_float32_stays_float32(case: Case) -> None:
-    check_float32(case)
+TestCases = checks_of(CASES)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import threading
 import weakref
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,13 +12,6 @@ import pytest
 import tensorplay_ref as tp
 from tensorplay_ref.utils.checkpoint import checkpoint
 from tests.checkpoint_tools import leaf
-
-
-@pytest.fixture
-def no_gc() -> Iterator[None]:
-    gc.disable()
-    yield
-    gc.enable()
 
 
 class Big:

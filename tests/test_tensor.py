@@ -1,7 +1,6 @@
 """Tensor: Python's protocols, dtypes, devices, memory, hooks, copies, and how it prints."""
 
 import copy
-import gc
 import pickle
 import typing
 import weakref
@@ -287,17 +286,13 @@ def test_a_tensor_has_no_dictionary() -> None:
         tp.ones(1).anything = 1  # type: ignore[attr-defined]
 
 
-def test_a_graph_is_freed_by_reference_counting_alone() -> None:
-    gc.disable()
-    try:
-        x = _leaf(1.0, 2.0)
-        y = x.exp()
-        (first, second), watched = y.unbind(), weakref.ref(y.storage())
-        z = first * second + y[0]
-        del y, first, second, z
-        assert watched() is None
-    finally:
-        gc.enable()
+def test_a_graph_is_freed_by_reference_counting_alone(no_gc: None) -> None:
+    x = _leaf(1.0, 2.0)
+    y = x.exp()
+    (first, second), watched = y.unbind(), weakref.ref(y.storage())
+    z = first * second + y[0]
+    del y, first, second, z
+    assert watched() is None
 
 
 # -- the graph -------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """graph(y): boxes, arrows and cylinders, folded when large, the same text for equal programs."""
 
-import gc
 import re
 import time
 import weakref
@@ -241,16 +240,12 @@ def test_several_tensors_are_asked_about_together():
     assert [box.is_root for box in diagram.boxes] == [True, True]
 
 
-def test_the_diagram_keeps_nothing_alive():
+def test_the_diagram_keeps_nothing_alive(no_gc):
     loss, names = two_layers()
     diagram = graph(loss, names)
     watched = [weakref.ref(tensor) for tensor in (loss, *names.values())]
-    gc.disable()
-    try:
-        del loss, names
-        assert [reference() for reference in watched] == [None] * len(watched)
-    finally:
-        gc.enable()
+    del loss, names
+    assert [reference() for reference in watched] == [None] * len(watched)
     assert diagram.nbytes == 208
 
 

@@ -1,6 +1,5 @@
 """memory_strip(): storages, views, offsets, and the cells of the picture."""
 
-import gc
 import weakref
 
 import numpy as np
@@ -86,13 +85,9 @@ def test_the_picture_has_a_bar_for_the_storage_and_a_cell_for_each_element():
     assert memory_strip({"x": x}).plot(own) is own
 
 
-def test_the_strip_keeps_nothing_alive():
+def test_the_strip_keeps_nothing_alive(no_gc):
     x = grid()
     strip, alive = memory_strip({"x": x}), weakref.ref(x)
-    gc.disable()
-    try:
-        del x
-        assert alive() is None
-    finally:
-        gc.enable()
+    del x
+    assert alive() is None
     assert strip.sizes == (48,)

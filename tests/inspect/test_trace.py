@@ -1,6 +1,5 @@
 """trace(): what happened, in order; only in this thread; nothing kept alive or left behind."""
 
-import gc
 import threading
 import weakref
 
@@ -252,18 +251,14 @@ def test_a_trace_is_opened_once():
         pass
 
 
-def test_nothing_is_kept_alive_while_it_is_open_nor_afterwards():
-    gc.disable()
-    try:
-        with trace() as t:
-            loss, names = two_layers()
-            watched = [weakref.ref(x) for x in (loss, loss.grad_fn, *names.values())]
-            watched += [weakref.ref(slot) for slot in loss.grad_fn.input_nodes[0].saved_slots]
-            del loss, names
-            assert [reference() for reference in watched] == [None] * len(watched)
-        assert t.count("drop") == 5
-    finally:
-        gc.enable()
+def test_nothing_is_kept_alive_while_it_is_open_nor_afterwards(no_gc):
+    with trace() as t:
+        loss, names = two_layers()
+        watched = [weakref.ref(x) for x in (loss, loss.grad_fn, *names.values())]
+        watched += [weakref.ref(slot) for slot in loss.grad_fn.input_nodes[0].saved_slots]
+        del loss, names
+        assert [reference() for reference in watched] == [None] * len(watched)
+    assert t.count("drop") == 5
 
 
 def test_named_leaves_are_not_kept_alive_either():

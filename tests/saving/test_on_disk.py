@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import stat
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +16,7 @@ import tensorplay_ref as tp
 from tensorplay_ref.saving import on_disk
 from tests.saving.on_disk_tools import chain, files
 
-
-@pytest.fixture(autouse=True)
-def no_gc() -> Iterator[None]:
-    gc.disable()
-    yield
-    gc.enable()
+pytestmark = pytest.mark.usefixtures("no_gc")
 
 
 # -- what stands there -----------------------------------------------------------------------------

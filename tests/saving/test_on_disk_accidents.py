@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +14,7 @@ import tensorplay_ref as tp
 from tensorplay_ref.saving import on_disk
 from tests.saving.on_disk_tools import chain, files
 
-
-@pytest.fixture(autouse=True)
-def no_gc() -> Iterator[None]:
-    gc.disable()
-    yield
-    gc.enable()
+pytestmark = pytest.mark.usefixtures("no_gc")
 
 
 def test_a_deleted_file_is_an_error_that_names_it(tmp_path: Path) -> None:

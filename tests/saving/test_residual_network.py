@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +36,7 @@ def plain() -> Run:
     return train()
 
 
-@pytest.fixture(autouse=True)
-def no_gc() -> Iterator[None]:
-    gc.disable()
-    yield
-    gc.enable()
+pytestmark = pytest.mark.usefixtures("no_gc")
 
 
 def relative_error(run: Run, plain: Run) -> float:

@@ -1,4 +1,4 @@
-"""What the tests of the policies share."""
+"""What the tests of several rooms share."""
 
 import gc
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ import pytest
 
 @pytest.fixture
 def no_gc() -> Iterator[None]:
+    """Only reference counting frees anything while the test runs."""
     gc.disable()
     yield
     gc.enable()

@@ -209,8 +209,7 @@ def simulate(
     }
     given: dict[str, Any] = {n: value for n, value in changes.items() if value is not None}
     simulation = _simulation(Device("cuda", index), dataclasses.replace(base, **given))
-    named = profile.name if isinstance(profile, Profile) else profile
-    simulation.text = call_text("simulate", profile=named, index=index, **given)
+    simulation.text = call_text("simulate", profile=base.name, index=index, **given)
     return simulation
 
 

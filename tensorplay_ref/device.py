@@ -58,7 +58,32 @@ class Device:
 
     def __new__(cls, type: Device | DeviceType | str, index: int | None = None) -> Device:
         """The one device of this name."""
-        return _device_of(type, index)
+        if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+            raise TypeError(f"the index of a Device must be an int; found {index!r}")
+        if isinstance(type, Device):
+            kind, named = type.type, None if type is CPU else type.index
+        elif isinstance(type, DeviceType):
+            kind, named = str(type), None
+        elif isinstance(type, str):
+            match = _SPELLING.fullmatch(type.lower())
+            if match is None:
+                raise ValueError(f"Invalid device string: {type!r}. Expected {_ALLOWED}")
+            kind, named = match[1], None if match[2] is None else int(match[2])
+        else:
+            raise TypeError(
+                f"a Device is made from a string, a DeviceType or a Device; found {type!r}. "
+                f"Expected {_ALLOWED}"
+            )
+        if named is not None and index is not None:
+            raise ValueError(f"the index is given twice: by {type!r} and by index={index}")
+        number = named if index is None else index
+        if number is None or number == -1:
+            number = 0
+        if kind == "cpu" and number == 0:
+            return CPU
+        if kind == "cuda" and 0 <= number < DEVICE_COUNT:
+            return _cuda[number]
+        raise ValueError(f"Invalid device: {kind}:{number}. Expected {_ALLOWED}")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
@@ -105,35 +130,6 @@ _defaults = tuple(
 )
 _cuda = tuple(_make("cuda", index, accelerator) for index, accelerator in enumerate(_defaults))
 CPU: Final = _make("cpu", -1, None)
-
-
-def _device_of(value: object, index: object) -> Device:
-    if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
-        raise TypeError(f"the index of a Device must be an int; found {index!r}")
-    if isinstance(value, Device):
-        kind, named = value.type, None if value is CPU else value.index
-    elif isinstance(value, DeviceType):
-        kind, named = str(value), None
-    elif isinstance(value, str):
-        match = _SPELLING.fullmatch(value.lower())
-        if match is None:
-            raise ValueError(f"Invalid device string: {value!r}. Expected {_ALLOWED}")
-        kind, named = match[1], None if match[2] is None else int(match[2])
-    else:
-        raise TypeError(
-            f"a Device is made from a string, a DeviceType or a Device; found {value!r}. "
-            f"Expected {_ALLOWED}"
-        )
-    if named is not None and index is not None:
-        raise ValueError(f"the index is given twice: by {value!r} and by index={index}")
-    number = named if index is None else index
-    if number is None or number == -1:
-        number = 0
-    if kind == "cpu" and number == 0:
-        return CPU
-    if kind == "cuda" and 0 <= number < DEVICE_COUNT:
-        return _cuda[number]
-    raise ValueError(f"Invalid device: {kind}:{number}. Expected {_ALLOWED}")
 
 
 def as_device(value: Device | str | DeviceType | None) -> Device:

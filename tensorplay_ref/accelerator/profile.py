@@ -123,15 +123,13 @@ A100 = Profile(
     launch_latency=5_000,
     queue_depth=1_000,
 )
-GH200 = Profile(
+GH200 = replace(
+    A100,
     name="gh200",
     capacity=96 * 10**9,
     flops_per_second=67_000 * 10**9,
     memory_bandwidth=4_000 * 10**9,
     pinned_bandwidth=450 * 10**9,
     pageable_bandwidth=225 * 10**9,
-    latency=6_000,
-    launch_latency=5_000,
-    queue_depth=1_000,
 )
 PROFILES = {profile.name: profile for profile in (LESSON, DEFAULT, A100, GH200)}

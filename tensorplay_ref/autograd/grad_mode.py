@@ -56,13 +56,12 @@ class _GradMode:
         """Decorate `function`; a generator function is in this mode only while it runs."""
         mode = self._mode
         if inspect.isgeneratorfunction(function):
-            wrapper: Callable[..., Any] = _generator_wrapper(function, mode)
-        else:
+            return _generator_wrapper(function, mode)  # type: ignore[return-value]
 
-            @functools.wraps(function)
-            def wrapper(*args: Any, **kwargs: Any) -> Any:
-                with _GradMode(mode):
-                    return function(*args, **kwargs)
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            with _GradMode(mode):
+                return function(*args, **kwargs)
 
         return wrapper  # type: ignore[return-value]
 

@@ -244,13 +244,9 @@ def increment_version(tensor: TensorBase | Iterable[TensorBase]) -> None:
 
     Errors: TypeError for what is neither a tensor nor an iterable of tensors.
     """
-    if isinstance(tensor, TensorBase):
-        tensors = [tensor]
-    else:
-        try:
-            tensors = list(tensor)
-        except TypeError:
-            tensors = [tensor]  # type: ignore[list-item]
+    tensors: list[Any] = [tensor]
+    if isinstance(tensor, Iterable) and not isinstance(tensor, TensorBase):
+        tensors = list(tensor)
     for one in tensors:
         if not isinstance(one, TensorBase):
             raise TypeError(

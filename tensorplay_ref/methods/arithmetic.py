@@ -153,7 +153,6 @@ class ArithmeticMethods(TensorBase):
 
     def __hash__(self) -> int:
         """By identity, as comparison is by element."""
-        # Comparison is by element, so a dict or set must tell tensors apart by identity.
         return id(self)
 
     # -- the same by name ------------------------------------------------------------------------

@@ -238,10 +238,7 @@ class Remainder(Operation):
             return np.remainder(x, y)
 
     def save(self, result: Any, a: Any, b: Any) -> None:
-        if self.input_nodes[1] is None:
-            self.saved_slots = (None, None)
-        else:
-            self.saved_slots = (self.keep(a), self.keep(b))
+        self.saved_slots = (self.keep(a), self.keep(b)) if self.input_nodes[1] else (None, None)
 
     def backward(self, grad: Any) -> Any:
         a, b = self.read()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..arguments import require_callable
 from ..autograd.operation_names import warn_of_near_misses
 from ..autograd.packing import packing_operation
 from ..tensor_base import TensorBase
@@ -37,8 +38,7 @@ class choose(Policy):
     def __init__(self, select: Callable[[str, Any], Any]) -> None:
         # The options are those of the chosen policies.
         super().__init__(skip_leaves=False, deduplicate=False)
-        if not callable(select):
-            raise TypeError(f"choose: select must be callable, found {type(select).__name__}")
+        require_callable("choose: select", select)
         self._select = select
 
     def pack(self, tensor: TensorBase) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..storage import CountedStorage, SlotCount
 from ..tensor_base import TensorBase, detached
 
@@ -43,3 +45,9 @@ def require_version(tensor: TensorBase, version: int, by: str) -> None:
             f"{tensor._version}; expected version {version} instead. Hint: save a copy with "
             ".clone(), or write the change out of place."
         )
+
+
+def place_of(tensor: TensorBase) -> tuple[Any, ...]:
+    """What tells apart the views of one storage: where they begin, shape, strides and dtype."""
+    array = tensor._array
+    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype

@@ -11,6 +11,7 @@ from ..contexts import context
 from ..storage import Storage
 from ..tensor_base import TensorBase, detached
 from ..transfer import copy_to
+from .kept import place_of
 from .packing import HookPair, hook_stack
 
 # Called with a storage before an in-place operation writes to it; None almost always.
@@ -65,8 +66,7 @@ class MutationGuard:
         """Clone what is saved from `storage`: once for each view of it, shared by its slots."""
         clones: dict[Any, TensorBase] = {}
         for kept in self._kept.pop(storage, ()):
-            array = kept.value._array
-            view = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)
+            view = place_of(kept.value)
             if view not in clones:
                 clones[view] = copy_to(kept.value, kept.value.device, operation="clone")
                 self.cloned += 1

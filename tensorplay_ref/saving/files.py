@@ -24,7 +24,7 @@ class PrivateDirectory:
 
     def __init__(self, parent: str | os.PathLike[str] | None) -> None:
         self.path = tempfile.mkdtemp(prefix="saved-tensors-", dir=parent)
-        weakref.finalize(self, _in_process, os.getpid(), _remove_directory, self.path)
+        weakref.finalize(self, _in_process, os.getpid(), shutil.rmtree, self.path, True)
 
 
 class ArrayFile:
@@ -115,11 +115,7 @@ def _remove_file(path: str) -> None:
         os.unlink(path)
 
 
-def _remove_directory(path: str) -> None:
-    shutil.rmtree(path, ignore_errors=True)
-
-
-def _in_process(pid: int, remove: Any, path: str) -> None:
+def _in_process(pid: int, remove: Any, *path: Any) -> None:
     # A forked child has copies of the owners; the files are still its parent's.
     if os.getpid() == pid:
-        remove(path)
+        remove(*path)

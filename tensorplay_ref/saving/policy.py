@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ..arguments import amount, call_text, flag, shown
 from ..autograd.graph import saved_tensor_hooks
-from ..autograd.kept import Kept
+from ..autograd.kept import Kept, place_of
 from ..autograd.packing import packing_operation
 from ..storage import Storage
 from ..tensor_base import TensorBase
@@ -116,14 +116,7 @@ class Policy(saved_tensor_hooks):
             return tensor
         if not self.deduplicate:
             return self.pack(tensor)
-        array = tensor._array
-        key: tuple[Any, ...] = (
-            tensor._version,
-            array.__array_interface__["data"][0],
-            array.shape,
-            array.strides,
-            array.dtype,
-        )
+        key: tuple[Any, ...] = (tensor._version, *place_of(tensor))
         if self.by_operation:
             key += (packing_operation(),)
         with self._lock:

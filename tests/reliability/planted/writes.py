@@ -102,8 +102,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "mutation: one clone for all views of a storage",
         MUTATION,
-        'array.__array_interface__["data"][0], array.shape, array.strides, array.dtype)\n',
-        "0,)\n",
+        "            view = place_of(kept.value)\n",
+        "            view = 0\n",
         autograd("mutation"),
     ),
     Mutant(

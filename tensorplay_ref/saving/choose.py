@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..arguments import require_callable
@@ -55,25 +55,13 @@ class choose(Policy):
         return unpack_with(packed.pair, packed.packed)
 
 
-@dataclass(frozen=True)
-class _Named:
-    """Whether an operation has one of some names; an object, because a lambda has no pickle."""
-
-    names: frozenset[str]
-
-    def __call__(self, operation: str, tensor: Any) -> bool:
-        return operation in self.names
+# Not lambdas, which have no pickle.
+def _is_named(names: frozenset[str], operation: str, tensor: Any) -> bool:
+    return operation in names
 
 
-@dataclass(frozen=True)
-class _Selection:
-    """The policy where the predicate is true, else None."""
-
-    predicate: Callable[[str, Any], bool]
-    policy: Any
-
-    def __call__(self, operation: str, tensor: Any) -> Any:
-        return self.policy if self.predicate(operation, tensor) else None
+def _selected(predicate: Callable[[str, Any], bool], policy: Any, *saved: Any) -> Any:
+    return policy if predicate(*saved) else None
 
 
 class only(choose):
@@ -97,11 +85,10 @@ class only(choose):
         if isinstance(predicate, (str, list, tuple, set, frozenset)):
             names = frozenset([predicate] if isinstance(predicate, str) else predicate)
             warn_of_near_misses("only", names)
-            super().__init__(_Selection(_Named(names), policy))
-        elif callable(predicate):
-            super().__init__(_Selection(predicate, policy))
-        else:
+            predicate = partial(_is_named, names)
+        elif not callable(predicate):
             raise TypeError(
                 "only: predicate must be callable or names of operations, found "
                 f"{type(predicate).__name__}"
             )
+        super().__init__(partial(_selected, predicate, policy))

@@ -114,8 +114,7 @@ class Tradeoff:
             ax.plot(
                 nbytes,
                 error or ground,
-                linestyle="none",
-                marker=MARKERS[position % len(MARKERS)],
+                MARKERS[position % len(MARKERS)],
                 markersize=9,
                 color=PALETTE[position % len(PALETTE)],
                 label=name if error else f"{name} (exact)",
@@ -223,8 +222,7 @@ class Scoreboard:
                 ax.plot(
                     [s.nanoseconds for s in own],
                     [s.peak for s in own],
-                    linestyle="none",
-                    marker=marker,
+                    marker,
                     markersize=9,
                     color=colour,
                     label=label,

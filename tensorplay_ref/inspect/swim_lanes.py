@@ -65,8 +65,7 @@ def draw_lanes(ax: Axes, events: Sequence[TraceEvent]) -> Axes:
             ax.plot(
                 own,
                 [height[kind]] * len(own),
-                linestyle="none",
-                marker="s",
+                "s",
                 markersize=6 if labelled else 4,
                 color=COLOURS[kind],
             )

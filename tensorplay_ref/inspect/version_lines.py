@@ -76,8 +76,7 @@ class VersionLines:
                 ax.plot(
                     [event.number for event in found],
                     [event.version for event in found],
-                    linestyle="none",
-                    marker=marker,
+                    marker,
                     markersize=10 if kind == "conflict" else 7,
                     color=colour,
                     label=words,

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..arguments import whole
-from ..ops.dims import axis_of
+from ..ops.dims import along, axis_of
 from ..ops.gather import Gather, ScatterAdd
 from ..ops.index import Index, IndexPut, indices_of, subscript, tensor_key, vector_of
 from ..ops.selection import require_mask
@@ -30,7 +30,7 @@ class IndexingMethods(TensorBase):
         """The parts along `dim` at the positions, counted from 0, of an integer vector."""
         axis = axis_of("index_select", dim, self.ndim)
         places = vector_of("index_select", index, axis, self.shape[axis])
-        return Index.apply(self, (*(slice(None),) * axis, places))
+        return Index.apply(self, along(axis, places))
 
     def gather(self, dim: int, index: TensorBase) -> Self:
         """At each place of `index` the element that it names along `dim`."""
@@ -88,7 +88,7 @@ class IndexingMethods(TensorBase):
         if not 0 <= whole("topk: k", k) <= self.shape[axis]:
             raise RuntimeError(f"topk: {k} of {self.shape[axis]} elements along dim {dim}")
         order = self.argsort(axis, largest)._array
-        kept = order[(*(slice(None),) * axis, slice(k))].copy()
+        kept = order[along(axis, slice(k))].copy()
         indices = wrap(type(self), kept, self.device, "topk")
         return ValuesIndices(self.gather(axis, indices), indices)
 
@@ -110,4 +110,4 @@ def adding_key(
         raise RuntimeError(
             f"{operation}: expected a source of shape {expected}, found {source.shape}"
         )
-    return (*(slice(None),) * axis, places)
+    return along(axis, places)

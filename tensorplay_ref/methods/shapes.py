@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Self, overload
 
 from ..arguments import many, whole
-from ..ops.dims import axis_of, named_axes, require_axes, require_counts, sequence
+from ..ops.dims import along, axis_of, named_axes, require_axes, require_counts, sequence
 from ..ops.join import Contiguous, Flip, Repeat, Roll, Tril, Triu
 from ..ops.reduction import Sum
 from ..ops.shape import (
@@ -192,7 +192,7 @@ class ShapeMethods(TensorBase):
     def select(self, dim: int, index: int) -> Self:
         """The part at one position along `dim`, without that axis."""
         axis = axis_of("select", dim, self.ndim)
-        return Slice.apply(self, (*(slice(None),) * axis, int(index)))
+        return Slice.apply(self, along(axis, int(index)))
 
     def narrow(self, dim: int, start: int, length: int) -> Self:
         """The part from `start` of the given length along `dim`."""
@@ -204,7 +204,7 @@ class ShapeMethods(TensorBase):
                 f"narrow: start {start} with length {length} exceeds the {self.shape[axis]} "
                 f"elements along dim {dim}"
             )
-        return Slice.apply(self, (*(slice(None),) * axis, slice(first, first + length)))
+        return Slice.apply(self, along(axis, slice(first, first + length)))
 
     def unbind(self, dim: int = 0) -> tuple[Self, ...]:
         """The parts along `dim` as a tuple, without that axis."""

@@ -51,6 +51,11 @@ def named_axes(operation: str, dims: Any, ndim: int) -> tuple[int, ...]:
     return axes if ndim else ()
 
 
+def along(axis: int, part: Any) -> tuple[Any, ...]:
+    """The key that takes `part` of an axis, and all of the axes before it."""
+    return (*(slice(None),) * axis, part)
+
+
 def sequence(operation: str, values: tuple[Any, ...]) -> tuple[int, ...]:
     """The lengths or axes that `f(2, 3)` and `f((2, 3))` both mean.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd.node import connect
 from ..autograd.observer import notify, watchers
+from .dims import along
 from .join import Cat, Stack
 from .operation import Operation, View, recording
 
@@ -169,7 +170,7 @@ class Split(View):
         """The key of each part."""
         start = 0
         for length in lengths:
-            yield (*(slice(None),) * dim, slice(start, start + length))
+            yield along(dim, slice(start, start + length))
             start += length
 
     @classmethod
@@ -212,7 +213,7 @@ class Unbind(Split):
     @staticmethod
     def keys(positions: Any, dim: int) -> Iterator[tuple[Any, ...]]:
         """The key of each part."""
-        return ((*(slice(None),) * dim, position) for position in positions)
+        return (along(dim, position) for position in positions)
 
     @staticmethod
     def join(parts: list[Any], dim: int) -> Any:

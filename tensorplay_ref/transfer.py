@@ -11,7 +11,7 @@ import numpy as np
 
 from .accelerator import Stream
 from .device import Device
-from .storage import CountedStorage, Storage, host_storage
+from .storage import CountedStorage, host_storage
 from .tensor_base import TensorBase, new_tensor
 
 T = TypeVar("T", bound=TensorBase)
@@ -38,7 +38,6 @@ def copy_to(
     source = tensor._storage
     array = np.array(tensor._array, order="K", copy=True)
     from_accelerator, to_accelerator = source.device.accelerator, device.accelerator
-    storage: Storage
     if from_accelerator is None and to_accelerator is None and not pinned:
         return new_tensor(type(tensor), array, host_storage(array))
     pinned_host = pinned or source.pinned

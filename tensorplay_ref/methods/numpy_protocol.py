@@ -97,13 +97,9 @@ class NumpyMethods(ConversionMethods):
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if func in HARMLESS:
-            return func(*(_array(value) for value in args), **kwargs)
+            return func(*(v._array if isinstance(v, TensorBase) else v for v in args), **kwargs)
         name = func.__name__
         return func(*_values(name, args), **_values(name, kwargs))
-
-
-def _array(value: Any) -> Any:
-    return value._array if isinstance(value, TensorBase) else value
 
 
 def _values(name: str, value: Any) -> Any:

@@ -116,9 +116,7 @@ class Erf(Activation):
     Saves: self.
     """
 
-    @staticmethod
-    def value(x: Any) -> Any:
-        return error_function(x)
+    value = error_function
 
     @staticmethod
     def slope(f: Any, x: Any) -> Any:

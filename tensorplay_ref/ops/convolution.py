@@ -70,13 +70,17 @@ class Geometry(NamedTuple):
         return out[:, :, top : top + height, left : left + width]
 
 
-def columns_of(geometry: Geometry, groups: int, x: Any) -> Any:
-    """The windows as a matrix for each group: (groups, N * rows * columns, C / groups * h * w)."""
+def columns_of(geometry: Geometry, groups: int, x: Any) -> tuple[Any, Pair]:
+    """The windows as a matrix for each group, and how many rows and columns of windows there are.
+
+    The matrices have the shape (groups, N * rows * columns, C / groups * h * w).
+    """
     windows = geometry.windows("Conv2d", geometry.padded(x))
     n, channels, rows, columns, h, w = windows.shape
     split = windows.reshape(n, groups, channels // groups, rows, columns, h, w)
     inner = channels // groups * h * w
-    return split.transpose(1, 0, 3, 4, 2, 5, 6).reshape(groups, n * rows * columns, inner)
+    matrices = split.transpose(1, 0, 3, 4, 2, 5, 6).reshape(groups, n * rows * columns, inner)
+    return matrices, (rows, columns)
 
 
 def by_group(maps: Any, groups: int) -> Any:
@@ -107,9 +111,9 @@ class Conv2d(Operation):
             )
         n, out = x.shape[0], weight.shape[0]
         matrices = weight.reshape(groups, out // groups, -1).swapaxes(1, 2)
-        product = columns_of(geometry, groups, x) @ matrices
-        rows, columns = geometry.windows("Conv2d", geometry.padded(x)).shape[2:4]
-        maps = product.reshape(groups, n, rows, columns, out // groups).transpose(1, 0, 4, 2, 3)
+        windows, (rows, columns) = columns_of(geometry, groups, x)
+        product = (windows @ matrices).reshape(groups, n, rows, columns, out // groups)
+        maps = product.transpose(1, 0, 4, 2, 3)
         result = np.ascontiguousarray(maps).reshape(n, out, rows, columns)
         if len(arrays) == 3:
             result = plus_bias(result, arrays[2].reshape(-1, 1, 1))
@@ -184,7 +188,7 @@ class ConvWeight(Operation):
 
     @staticmethod
     def forward(x: Any, g: Any, geometry: Geometry, groups: int) -> Any:
-        matrices = by_group(g, groups).swapaxes(1, 2) @ columns_of(geometry, groups, x)
+        matrices = by_group(g, groups).swapaxes(1, 2) @ columns_of(geometry, groups, x)[0]
         return matrices.reshape(g.shape[1], x.shape[1] // groups, *geometry.size)
 
     def save(self, result: Any, x: Any, g: Any) -> None:

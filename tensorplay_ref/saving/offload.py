@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..arguments import flag
-from ..device import CPU
 from ..tensor_base import TensorBase
 from ..transfer import copy_to
+from .placement import on_host
 from .policy import Packed, Policy
 
 
@@ -38,17 +38,8 @@ class offload(Policy):
 
     def pack(self, tensor: TensorBase) -> Any:
         """The host copy and the original device."""
-        if tensor.device is CPU:
-            return tensor
-        host = copy_to(
-            tensor,
-            CPU,
-            pinned=self._pinned,
-            non_blocking=self._pinned,
-            operation="offload",
-            category="saved for backward",
-        )
-        return Packed((host,), tensor.device)
+        host = on_host(tensor, "offload", self._pinned)
+        return tensor if host is tensor else Packed((host,), tensor.device)
 
     def unpack(self, packed: Packed) -> TensorBase:
         """A copy on the original device."""

@@ -62,11 +62,18 @@ def computed(array: Array, source: TensorBase, operation: str) -> TensorBase:
     return new_tensor(type(source), array, storage)
 
 
-def on_host(tensor: TensorBase, operation: str) -> TensorBase:
+def on_host(tensor: TensorBase, operation: str, pinned: bool = False) -> TensorBase:
     """The tensor itself on the host, or a copy that crosses the link from its device."""
     if tensor.device is CPU:
         return tensor
-    return copy_to(tensor, CPU, operation=operation, category="saved for backward")
+    return copy_to(
+        tensor,
+        CPU,
+        pinned=pinned,
+        non_blocking=pinned,
+        operation=operation,
+        category="saved for backward",
+    )
 
 
 def host_bytes(array: Array, source: TensorBase, operation: str) -> TensorBase:

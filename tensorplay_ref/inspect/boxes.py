@@ -34,7 +34,6 @@ class Box:
 class LeafBox:
     """One leaf, or several that are used alike by folded operations."""
 
-    position: int
     title: str
     tensor: str
     count: int

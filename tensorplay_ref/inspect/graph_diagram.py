@@ -199,7 +199,7 @@ def _leaves_and_arrows(
         if len(group) > 1:
             title = f"{plural(len(group), 'leaf', 'leaves')} from {title}"
         tensor = tensor_text(first.result_shape, first.result_dtype)
-        boxes.append(LeafBox(position, title, tensor, len(group)))
+        boxes.append(LeafBox(title, tensor, len(group)))
         uses = Counter(target for leaf in group for target, _ in users[leaf])
         for target, count in uses.items():
             often = _how_often(count, boxes_counts[target]) if count != len(group) else ()

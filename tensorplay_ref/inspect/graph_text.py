@@ -18,11 +18,9 @@ HEADERS = ("operation", "result", "from", "saves")
 def graph_text(diagram: GraphDiagram) -> str:
     """An aligned table; what repeats is indented below a line that says how often."""
     boxes = {box.position: box for box in diagram.boxes}
-    leaf_titles = {leaf.position: leaf.title for leaf in diagram.leaves}
     sources: dict[int, list[str]] = {position: [] for position in boxes}
     for arrow in diagram.arrows:
-        source = arrow.source
-        name = leaf_titles[source] if arrow.from_leaf else boxes[source].title
+        name = (diagram.leaves if arrow.from_leaf else boxes)[arrow.source].title
         words = ", ".join(arrow.words)
         sources[arrow.target].append(f"{name} ({words})" if words else name)
     saves: dict[int, list[str]] = {position: [] for position in boxes}

@@ -27,9 +27,9 @@ STYLES = (
 def mermaid(diagram: GraphDiagram) -> str:
     """The flowchart, with names made from positions, so equal graphs have equal texts."""
     lines = ["flowchart TD"]
-    for leaf in diagram.leaves:
+    for position, leaf in enumerate(diagram.leaves):
         label = _label(leaf.title, leaf.tensor, "leaf, requires grad")
-        lines.append(f"    leaf{leaf.position}([{label}]):::leaf")
+        lines.append(f"    leaf{position}([{label}]):::leaf")
     lines.extend(_grouped({box.position: box for box in diagram.boxes}, diagram.parts, "    "))
     for number, store in enumerate(diagram.stores):
         lines.append(f"    kept{number}[({_label(*store.description, store.size)})]:::kept")

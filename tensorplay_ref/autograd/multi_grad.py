@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
@@ -89,7 +88,7 @@ def register_multi_grad_hook(
                 if first:
                     ahead, here = set(walk.order), nodes[position]()
                     missing = sum(n() is here or n() in ahead for n in nodes)
-                    states[walk] = _State([None] * count, missing)
+                    states[walk] = _State(count, missing)
                 state = states[walk]
                 state.grads[position] = grad
                 state.missing -= 1
@@ -124,9 +123,9 @@ def _weak_node(tensor: TensorBase) -> Callable[[], Node | None]:
     return accumulator
 
 
-@dataclass
 class _State:
     """How far one walk has come with the tensors of one hook."""
 
-    grads: list[Any]
-    missing: int
+    def __init__(self, count: int, missing: int) -> None:
+        self.grads: list[Any] = [None] * count
+        self.missing = missing

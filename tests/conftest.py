@@ -1,14 +1,14 @@
 """What the tests of several rooms share."""
 
-import gc
 from collections.abc import Iterator
 
 import pytest
+
+from tensorplay_ref.course.compare import reference_counting
 
 
 @pytest.fixture
 def no_gc() -> Iterator[None]:
     """Only reference counting frees anything while the test runs."""
-    gc.disable()
-    yield
-    gc.enable()
+    with reference_counting():
+        yield

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import tensorplay_ref as tp
+from tensorplay_ref.course.compare import reference_counting
 from tests.autograd.tools import (
     Parcel,
     Recorder,
-    collector_off,
     constant,
     equal,
     function,
@@ -99,7 +99,7 @@ def test_the_last_call_counts_and_lets_the_first_go() -> None:
         return grad * x
 
     x = leaf([2.0])
-    with collector_off(), recorder.hooks():
+    with reference_counting(), recorder.hooks():
         y = function(forward, backward).apply(x)
     y.backward()
     assert seen == [1]
@@ -144,7 +144,7 @@ def test_an_exception_in_forward_frees_what_was_packed() -> None:
         raise KeyError("forward")
 
     x = leaf([2.0])
-    with collector_off():
+    with reference_counting():
         with pytest.raises(KeyError), recorder.hooks():
             function(forward).apply(x)
         assert len(recorder.packed) == 1 and recorder.alive == 0
@@ -165,7 +165,7 @@ def test_a_function_that_saves_its_output_is_freed_with_it(hooks: str | None) ->
     f = function(forward, lambda ctx, grad: grad * ctx.saved_tensors[0])
     x = leaf([2.0])
     pack = (lambda t: t.clone()) if hooks == "copy" else (lambda t: t)
-    with collector_off():
+    with reference_counting():
         if hooks is None:
             y = f.apply(x)
         else:

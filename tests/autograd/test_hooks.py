@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import tensorplay_ref as tp
-from tests.autograd.tools import collector_off, constant, equal, function, leaf
+from tensorplay_ref.course.compare import reference_counting
+from tests.autograd.tools import constant, equal, function, leaf
 
 graph = tp.autograd.graph
 
@@ -144,7 +145,7 @@ def test_hooks_are_refused_where_no_gradient_comes() -> None:
 
 
 def test_a_kept_handle_keeps_no_graph() -> None:
-    with collector_off():
+    with reference_counting():
         y = leaf([2.0]) * 2.0
         handle = y.register_hook(lambda grad: None)
         watched = weakref.ref(y.grad_fn)

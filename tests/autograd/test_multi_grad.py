@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import tensorplay_ref as tp
-from tests.autograd.tools import collector_off, constant, equal, leaf
+from tensorplay_ref.course.compare import reference_counting
+from tests.autograd.tools import constant, equal, leaf
 
 graph = tp.autograd.graph
 
@@ -81,7 +82,7 @@ def test_multi_grad_hooks_in_threads_keep_apart() -> None:
 
 
 def test_a_multi_grad_hook_keeps_nothing_alive() -> None:
-    with collector_off():
+    with reference_counting():
         x = leaf([2.0])
         h = x * 3.0
         handle = graph.register_multi_grad_hook([x, h], lambda grads: None)

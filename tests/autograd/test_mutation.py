@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import tensorplay_ref as tp
-from tests.autograd.tools import Recorder, collector_off, constant, equal, leaf
+from tensorplay_ref.course.compare import reference_counting
+from tests.autograd.tools import Recorder, constant, equal, leaf
 
 graph = tp.autograd.graph
 allowed = graph.allow_mutation_on_saved_tensors
@@ -123,7 +124,7 @@ def test_it_is_a_pair_among_the_others() -> None:
 
 
 def test_saved_values_go_with_the_graph() -> None:
-    with collector_off(), allowed():
+    with reference_counting(), allowed():
         h: Any = leaf([2.0]) * 1.0
         y = h.sin()
         watched = weakref.ref(h._storage)

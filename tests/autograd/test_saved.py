@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import tensorplay_ref as tp
-from tests.autograd.tools import Recorder, collector_off, constant, equal, leaf
+from tensorplay_ref.course.compare import reference_counting
+from tests.autograd.tools import Recorder, constant, equal, leaf
 
 graph = tp.autograd.graph
 
@@ -228,7 +229,7 @@ def test_each_node_is_released_as_it_has_run() -> None:
         return parcel.content
 
     x = leaf([2.0])
-    with collector_off(), graph.saved_tensor_hooks(recorder.pack, unpack):
+    with reference_counting(), graph.saved_tensor_hooks(recorder.pack, unpack):
         y = x.sin().sin().sin()
     y.backward()
     assert alive == [3, 2, 1] and recorder.alive == 0

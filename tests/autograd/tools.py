@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,18 +62,6 @@ class Recorder:
 
     def hooks(self) -> tp.autograd.graph.saved_tensor_hooks:
         return tp.autograd.graph.saved_tensor_hooks(self.pack, self.unpack)
-
-
-@contextmanager
-def collector_off() -> Iterator[None]:
-    """Only reference counting frees anything inside."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def function(

@@ -12,7 +12,8 @@ import pytest
 
 import tensorplay_ref as tp
 from tensorplay_ref.autograd.observer import watching
-from tests.autograd.tools import Recorder, collector_off, equal, leaf, square
+from tensorplay_ref.course.compare import reference_counting
+from tests.autograd.tools import Recorder, equal, leaf, square
 
 MILLION = 1_000_000
 DEEP = 10_000
@@ -26,7 +27,7 @@ def chain(x: Any, length: int) -> Any:
 
 def test_a_chain_of_a_million_is_built_walked_and_freed() -> None:
     assert sys.getrecursionlimit() < MILLION / 100
-    with collector_off():
+    with reference_counting():
         x = leaf([2.0])
         y = chain(x, MILLION)
         watched = weakref.ref(y.grad_fn.input_nodes[0])
@@ -37,7 +38,7 @@ def test_a_chain_of_a_million_is_built_walked_and_freed() -> None:
 
 
 def test_a_long_chain_is_dropped_unused() -> None:
-    with collector_off():
+    with reference_counting():
         x = leaf([2.0])
         watched = weakref.ref(x)
         y = chain(x, MILLION // 4)
@@ -63,7 +64,7 @@ DEEPENED = {
 @pytest.mark.parametrize("hooks", [False, True])
 def test_deep_graphs_of_every_kind(name: str, hooks: bool) -> None:
     recorder = Recorder()
-    with collector_off():
+    with reference_counting():
         x = leaf([1e-9])
         y = x
         for _ in range(DEEP // 4 if "view" in name or hooks else DEEP):
@@ -80,7 +81,7 @@ def test_deep_graphs_of_every_kind(name: str, hooks: bool) -> None:
 
 
 def test_a_deep_graph_that_packs_the_tensors_themselves() -> None:
-    with collector_off(), tp.autograd.graph.saved_tensor_hooks(lambda t: t, lambda t: t):
+    with reference_counting(), tp.autograd.graph.saved_tensor_hooks(lambda t: t, lambda t: t):
         x = leaf([0.5])
         y = x
         for _ in range(DEEP):
@@ -92,7 +93,7 @@ def test_a_deep_graph_that_packs_the_tensors_themselves() -> None:
 
 
 def test_a_deep_second_derivative() -> None:
-    with collector_off():
+    with reference_counting():
         x = leaf([0.5])
         y = x
         for _ in range(2000):

@@ -15,11 +15,11 @@ import pytest
 
 import tensorplay_ref as tp
 from tensorplay_ref.autograd.observer import watching
+from tensorplay_ref.course.compare import reference_counting
 from tensorplay_ref.saving import on_disk
 from tests.autograd.tools import (
     Parcel,
     Recorder,
-    collector_off,
     equal,
     function,
     leaf,
@@ -56,7 +56,7 @@ def test_an_operation_goes_with_its_result(name: str) -> None:
         # A hook that returns the very tensor makes a cycle with one that is written in place.
         if name in WRITES and pack is PACKS["identity"]:
             continue
-        with collector_off():
+        with reference_counting():
             watched: list[weakref.ref[Any]] = []
             if pack is None:
                 use(name, end, watched)
@@ -83,7 +83,7 @@ def use(name: str, end: str, watched: list[weakref.ref[Any]]) -> None:
 
 
 def test_packed_objects_end_with_backward_node_by_node_and_with_the_graph() -> None:
-    with collector_off():
+    with reference_counting():
         recorder = Recorder()
         x = leaf([2.0])
         with recorder.hooks():
@@ -124,7 +124,7 @@ def test_after_a_failed_backward_nothing_is_left(place: str) -> None:
             watched.extend(watch(tensor))
         y.backward()
 
-    with collector_off():
+    with reference_counting():
         with pytest.raises(KeyError) as caught, recorder.hooks():
             run()
         caught.value.__traceback__ = None
@@ -143,7 +143,7 @@ def test_after_an_exception_in_forward_nothing_is_left() -> None:
         watched.extend([weakref.ref(ctx), weakref.ref(ctx.parcel), *watch(y)])
         raise KeyError("forward")
 
-    with collector_off():
+    with reference_counting():
         x = leaf([2.0])
         try:
             with recorder.hooks():
@@ -163,7 +163,7 @@ def test_after_an_exception_in_pack_nothing_is_left() -> None:
         watched.append(weakref.ref(tensor))
         return recorder.pack(tensor)
 
-    with collector_off():
+    with reference_counting():
         try:
             with graph.saved_tensor_hooks(pack, recorder.unpack):
                 (leaf([2.0]) * 1.0) * (leaf([3.0]) * 1.0)
@@ -174,7 +174,7 @@ def test_after_an_exception_in_pack_nothing_is_left() -> None:
 
 def test_files_end_with_their_graph(tmp_path: Path) -> None:
     pairs = Pairs(tp, Faults(None, 0), tmp_path)
-    with collector_off():
+    with reference_counting():
         x = leaf([2.0])
         with pairs.context("disk"):
             y = square().apply(x).sin()
@@ -208,7 +208,7 @@ def test_a_half_written_file_goes_though_others_keep_its_directory(
 
 
 def test_intermediate_values_that_nothing_saves_end_at_once() -> None:
-    with collector_off():
+    with reference_counting():
         h = leaf([2.0]) * 1.0
         watched = [weakref.ref(h), weakref.ref(h._storage)]
         y = (h + 1.0).sum() * 3.0
@@ -217,7 +217,7 @@ def test_intermediate_values_that_nothing_saves_end_at_once() -> None:
 
 
 def test_device_bytes_end_with_their_graph() -> None:
-    with collector_off():
+    with reference_counting():
         before = tp.cuda.memory_allocated()
         x = tp.ones(1000, device="cuda", requires_grad=True)
         y = (x * x).sin().exp().sum()
@@ -232,7 +232,7 @@ def test_device_bytes_end_with_their_graph() -> None:
 
 
 def test_a_gradient_with_a_graph_is_the_one_cycle_and_can_be_cut() -> None:
-    with collector_off():
+    with reference_counting():
         x = leaf([2.0])
         (x * x).backward(create_graph=True)
         watched = watch(x)
@@ -242,7 +242,7 @@ def test_a_gradient_with_a_graph_is_the_one_cycle_and_can_be_cut() -> None:
 
 
 def test_a_saved_tensor_that_is_written_with_what_was_made_from_it_is_no_cycle() -> None:
-    with collector_off():
+    with reference_counting():
         h = leaf([2.0]) * 1.0
         with graph.save_on_cpu():
             y = h.sin()
@@ -253,7 +253,7 @@ def test_a_saved_tensor_that_is_written_with_what_was_made_from_it_is_no_cycle()
 
 
 def test_retaining_a_gradient_is_no_cycle() -> None:
-    with collector_off():
+    with reference_counting():
         h = leaf([2.0]) * 1.0
         h.retain_grad()
         h.sin().backward()
@@ -272,7 +272,7 @@ def test_a_gradient_that_was_summed_is_gone_before_the_next_node_runs() -> None:
         if node is not None and node.name() == "SinBackward" and kind == "backward":
             found.extend(alive(made))
 
-    with collector_off(), watching(watcher):
+    with reference_counting(), watching(watcher):
         x, w = leaf(2.0), leaf(np.ones(1000))
         (x * w.sin()).sum().backward()
     assert len(made) == 1 and found == []
@@ -287,7 +287,7 @@ def test_the_walk_keeps_no_gradient_longer_than_it_needs() -> None:
         born.append(weakref.ref(grad))
         living.append(len(alive(born)))
 
-    with collector_off():
+    with reference_counting():
         x = leaf([2.0])
         y = x
         for _ in range(50):

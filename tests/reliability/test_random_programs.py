@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import tensorplay_ref as tp
+from tensorplay_ref.course.compare import reference_counting
 from tests.reliability.program_hooks import COPYING, SHARING, Faults
 from tests.reliability.program_operations import OPERATIONS, WRITES
 from tests.reliability.random_programs import (
@@ -86,17 +87,12 @@ def nothing_left(cycle: bool = False) -> Iterator[list[Outcome]]:
     outcomes: list[Outcome] = []
     before = tp.autograd.graph._current_pair()
     mode = tp.is_grad_enabled()
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with reference_counting():
         yield outcomes
         if cycle:
             gc.collect()
         alive = [r() for outcome in outcomes for r in outcome.watched if r() is not None]
         assert not alive, f"{len(alive)} objects outlive their program, the first is {alive[0]!r}"
-    finally:
-        if collecting:
-            gc.enable()
     assert tp.autograd.graph._current_pair() is before
     assert tp.is_grad_enabled() is mode
 

@@ -1,7 +1,6 @@
 """Activation functions: values, derivatives, dtypes, what is saved, saturation and kinks."""
 
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -68,12 +67,11 @@ def test_only_what_the_formula_reads_is_saved(name: str) -> None:
 
 @needs_torch
 @pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.filterwarnings("error")
 def test_kinks_saturation_and_nan_are_pytorchs_without_warnings(name: str) -> None:
     function, torch, _ = FUNCTIONS[name]
     points = np.array([0.0, -0.0, 1000.0, -1000.0, 36.0, -36.0, np.nan])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check_torch(Case(name, function, (points,), torch))
+    check_torch(Case(name, function, (points,), torch))
 
 
 def test_an_infinite_gradient_does_not_pass_a_closed_relu() -> None:

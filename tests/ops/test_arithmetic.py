@@ -1,6 +1,5 @@
 """Arithmetic: values, derivatives, dtypes, what is saved, and the conventions at zero."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -71,10 +70,9 @@ ZEROS = [
 
 @needs_torch
 @parametrize(ZEROS)
+@pytest.mark.filterwarnings("error")
 def test_at_zero_and_beyond_the_domain_it_does_what_pytorch_does(case: Case) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        check_torch(case)
+    check_torch(case)
 
 
 @given(shapes=mutually_broadcastable_shapes(num_shapes=2, max_dims=4, max_side=3), data=st.data())
@@ -214,11 +212,10 @@ def test_half_precision_stays_half_precision() -> None:
 @pytest.mark.parametrize(
     "operation", [lambda a, b: a / b, lambda a, b: a**b, lambda a, b: a % b, lambda a, b: a // b]
 )
+@pytest.mark.filterwarnings("error")
 def test_singular_values_give_no_warnings(operation: Any) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        result = operation(_tensor(0.0, 1.0, -1.0), _tensor(0.0, -1.0, 0.5))
-        result.detach()
+    result = operation(_tensor(0.0, 1.0, -1.0), _tensor(0.0, -1.0, 0.5))
+    result.detach()
 
 
 def test_the_gradient_of_a_quotient_needs_one_buffer_for_each_operand() -> None:

@@ -38,13 +38,11 @@ def tensor_text(tensor: TensorBase) -> str:
     else:
         values = _values(array, opening)
     text = opening + values
-    for position, note in enumerate(notes):
+    for number, note in enumerate(notes, 1):
         line = text.rsplit("\n", 1)[-1]
-        closing = 1 if position == len(notes) - 1 else 0
-        if len(line) + len(note) + 2 + closing > WIDTH:
-            text += ",\n" + " " * len(opening) + note
-        else:
-            text += ", " + note
+        # Behind the last note stands the closing parenthesis.
+        wide = len(line) + len(note) + 2 + (number == len(notes)) > WIDTH
+        text += (",\n" + " " * len(opening) if wide else ", ") + note
     return text + ")"
 
 

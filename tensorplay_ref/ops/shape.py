@@ -13,7 +13,6 @@ import numpy as np
 
 from ..autograd.node import connect
 from ..autograd.observer import notify, watchers
-from .dims import along
 from .join import Cat, Stack
 from .operation import Operation, View, recording
 
@@ -60,7 +59,9 @@ class Squeeze(_Reshaped):
     Saves: nothing.
     """
 
-    forward = np.squeeze
+    @staticmethod
+    def forward(x: Any, axes: Any) -> Any:
+        return np.squeeze(x, axis=axes)
 
 
 class Unsqueeze(_Reshaped):
@@ -69,7 +70,9 @@ class Unsqueeze(_Reshaped):
     Saves: nothing.
     """
 
-    forward = np.expand_dims
+    @staticmethod
+    def forward(x: Any, axis: Any) -> Any:
+        return np.expand_dims(x, axis)
 
 
 class Transpose(View):
@@ -170,7 +173,7 @@ class Split(View):
         """The key of each part."""
         start = 0
         for length in lengths:
-            yield along(dim, slice(start, start + length))
+            yield (*(slice(None),) * dim, slice(start, start + length))
             start += length
 
     @classmethod
@@ -213,7 +216,7 @@ class Unbind(Split):
     @staticmethod
     def keys(positions: Any, dim: int) -> Iterator[tuple[Any, ...]]:
         """The key of each part."""
-        return (along(dim, position) for position in positions)
+        return ((*(slice(None),) * dim, position) for position in positions)
 
     @staticmethod
     def join(parts: list[Any], dim: int) -> Any:

@@ -47,14 +47,10 @@ def save(tensor: TensorBase, owner: Node | None, is_output: bool = False) -> Sav
         # The node hands itself in at each read, so the slot of a result refers to no node.
         slot._requires_grad = True
     else:
-        slot._requires_grad = requires_grad = tensor._requires_grad
-        slot._node = node = tensor._node
-        if requires_grad and node is None:
+        slot._requires_grad = tensor._requires_grad
+        slot._node = tensor._node
+        if slot._requires_grad and slot._node is None:
             slot._leaf = tensor
-        else:
-            # A weak reference, an array and a storage instead of the tensor itself: a tensor that
-            # is written in place by its own user would otherwise keep itself alive.
-            slot._original = weak_reference(tensor)
     if watchers:
         notify("save", owner, slot=slot, tensor=tensor, is_output=is_output)
     stack = hook_stack.get()
@@ -64,6 +60,10 @@ def save(tensor: TensorBase, owner: Node | None, is_output: bool = False) -> Sav
         slot._value = tensor._array
         slot._storage = storage
         slot._form = type(tensor)
+        if not is_output and slot._leaf is None:
+            # A weak reference, an array and a storage instead of the tensor itself: a tensor that
+            # is written in place by its own user would otherwise keep itself alive.
+            slot._original = weak_reference(tensor)
         if type(storage) is CountedStorage:
             slot._counted = SlotCount(storage)
     return slot
@@ -110,10 +110,7 @@ class SavedTensor:
         # An alias of a result: packing the result itself would close a cycle through its node.
         storage = tensor._storage
         argument = new_tensor(type(tensor), tensor._array, storage) if self._is_output else tensor
-        before = storage.version
-        recording = grad_enabled.get()
-        if recording:
-            grad_enabled.set(False)
+        mode = grad_enabled.set(False)
         thread = get_ident()
         outer = saving_node.get(thread)
         saving_node[thread] = owner
@@ -121,14 +118,14 @@ class SavedTensor:
             packed = pair.pack(argument)
         finally:
             saving_node[thread] = outer
-            # Also when it was off before: what a hook does to the grad mode ends with the hook.
-            if grad_enabled.get() is not recording:
-                grad_enabled.set(recording)
-        if storage.version != before:
+            # Whatever the hook did to the grad mode ends with the hook.
+            grad_enabled.reset(mode)
+        if storage.version != self._version:
             raise RuntimeError(
                 "a saved tensor pack hook has modified its input in place (a "
-                f"{tensor.dtype} tensor of shape {tensor.shape} went from version {before} to "
-                f"{storage.version}); pack must return a new object, for example tensor.clone()"
+                f"{tensor.dtype} tensor of shape {tensor.shape} went from version "
+                f"{self._version} to {storage.version}); pack must return a new object, for "
+                "example tensor.clone()"
             )
         self._value, self._storage = packed, None
         self._unpack_hook = pair.unpack

@@ -61,15 +61,12 @@ class NllLoss(Operation):
 
     @staticmethod
     def forward(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
-        rows = plain_rows(x, target, weight, ignore_index)
-        if rows is not None:
-            picked = x[rows, target._array]
+        if is_plain(x, target, weight, ignore_index):
+            picked = x[np.arange(len(x)), target._array]
             if reduction == "none":
                 return -picked
             loss = -total(picked, None, False)
-            if reduction == "mean":
-                loss = loss / len(rows)
-            return loss.astype(x.dtype)
+            return np.asarray(loss / len(x) if reduction == "mean" else loss, x.dtype)
         factors = factors_of(x, target, weight, ignore_index)
         places = places_of(x.ndim, target._array, ignore_index)
         picked = np.take_along_axis(x, places, min(1, x.ndim - 1)).reshape(factors.shape)
@@ -106,9 +103,8 @@ class NllLossBackward(Operation):
         g: Any, target: Any, weight: Any, ignore_index: int, reduction: str, shape: tuple[int, ...]
     ) -> Any:
         out = np.zeros(shape, g.dtype)
-        rows = plain_rows(out, target, weight, ignore_index)
-        if rows is not None:
-            out[rows, target._array] = -g / len(rows) if reduction == "mean" else -g
+        if is_plain(out, target, weight, ignore_index):
+            out[np.arange(len(out)), target._array] = -g / len(out) if reduction == "mean" else -g
             return out
         factors = factors_of(out, target, weight, ignore_index)
         if reduction == "mean":
@@ -131,21 +127,19 @@ class NllLossBackward(Operation):
         return NllLoss.apply(grad, target, weight, *self.params)
 
 
-def plain_rows(x: Any, target: Any, weight: Any, ignore_index: int) -> Any:
-    """The row numbers of x (N, C) if every row counts once, with a class that there is; else None.
+def is_plain(x: Any, target: Any, weight: Any, ignore_index: int) -> bool:
+    """Whether x is (N, C), N > 0, and every row counts once, with a class that there is.
 
     This is the case of nearly every training step, and needs no factors and no checks one by one.
     """
     classes = target._array
     if weight is not None or x.ndim != 2 or classes.dtype.kind not in "iu":
-        return None
+        return False
     if classes.shape != x.shape[:1] or not classes.size:
-        return None
+        return False
     if 0 <= ignore_index < x.shape[1]:
-        return None
-    if outside(classes, x.shape[1]):
-        return None
-    return np.arange(len(classes))
+        return False
+    return not outside(classes, x.shape[1])
 
 
 def places_of(ndim: int, target: Any, ignore_index: int) -> Any:

@@ -18,6 +18,8 @@ from .reduction import Reduction, Sum, reduce, total
 from .temporaries import floating, reuse
 from .unary import GradientOf
 
+SHORT = 20  # elements; longer rows are not worth the copy
+
 
 class Softmax(Operation):
     """Softmax.apply(self, dim): exp(self) / sum of exp(self) along `dim`.
@@ -36,7 +38,7 @@ class Softmax(Operation):
         with np.errstate(all="ignore"):
             out = shifted(floating(x), axes)
             np.exp(out, out=out)
-            return np.divide(out, total(out, axes, True), out=out)
+            return np.asarray(np.divide(out, total(out, axes, True), out=out), order="C")
 
     def backward(self, grad: Any) -> Any:
         return SoftmaxBackward.at(self, grad)
@@ -58,7 +60,8 @@ class LogSoftmax(Operation):
         axes = axes_along("log_softmax", dim, x)
         with np.errstate(all="ignore"):
             out = shifted(floating(x), axes)
-            return np.subtract(out, np.log(total(np.exp(out), axes, True)), out=out)
+            shared = np.log(total(np.exp(out), axes, True))
+            return np.asarray(np.subtract(out, shared, out=out), order="C")
 
     def backward(self, grad: Any) -> Any:
         return LogSoftmaxBackward.at(self, grad)
@@ -151,5 +154,9 @@ def axes_along(operation: str, dim: int, x: Any) -> tuple[int, ...]:
 
 def shifted(x: Any, axes: tuple[int, ...]) -> Any:
     """x minus its largest element along `axes`, in new memory."""
+    if x.ndim == 2 and axes == (1,) and x.shape[1] <= SHORT and len(x) > SHORT:
+        # NumPy works row by row, and what it does between them is most of the work if they are
+        # short. In this order it works column by column.
+        x = x.copy(order="F")
     largest = reduce(np.maximum, x, axes, True, initial=-np.inf)
     return np.subtract(x, largest, out=like(x))

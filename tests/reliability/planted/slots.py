@@ -26,22 +26,22 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "saved: a pack that writes is not noticed",
         SAVED,
-        "        if storage.version != before:\n",
-        "        if False:\n",
+        "        if storage.version != self._version:\n            raise",
+        "        if False:\n            raise",
         autograd("saved"),
     ),
     Mutant(
         "saved: pack runs with recording on",
         SAVED,
-        "        grad_enabled.set(False)\n",
-        "",
+        "        mode = grad_enabled.set(False)\n",
+        "        mode = grad_enabled.set(grad_enabled.get())\n",
         autograd("saved"),
     ),
     Mutant(
         "saved: an exception in pack leaves recording off",
         SAVED,
-        "            saving_node[thread] = outer\n",
-        "            saving_node[thread] = outer\n            recording = grad_enabled.get()\n",
+        "            grad_enabled.reset(mode)\n",
+        "        grad_enabled.reset(mode)\n",
         autograd("saved"),
     ),
     Mutant(

@@ -10,7 +10,6 @@ the speeds of a lesson. `simulate` gives it another size and other speeds.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -24,6 +23,7 @@ from .accelerator import (
     Profile,
 )
 from .arguments import call_text
+from .completion import public_names
 from .contexts import context
 from .device import DEVICE_COUNT, Device, standing_in
 
@@ -47,6 +47,8 @@ __all__ = [
     "simulated_time",
     "synchronize",
 ]
+
+__dir__ = public_names(__name__)
 
 DeviceLike = Device | str | int | None
 
@@ -208,7 +210,7 @@ def simulate(
         "queue_depth": queue_depth,
     }
     given: dict[str, Any] = {n: value for n, value in changes.items() if value is not None}
-    simulation = _simulation(Device("cuda", index), dataclasses.replace(base, **given))
+    simulation = _simulation(Device("cuda", index), base.changed(**given))
     simulation.text = call_text("simulate", profile=base.name, index=index, **given)
     return simulation
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -64,8 +62,7 @@ programs = st.lists(
     st.tuples(st.integers(0, 5), st.integers(0, 400), st.integers(0, 7)), max_size=80
 )
 profiles = st.builds(
-    replace,
-    st.just(LESSON),
+    LESSON.changed,
     capacity=st.integers(0, 1_500),
     latency=st.integers(0, 300),
     launch_latency=st.integers(0, 100),

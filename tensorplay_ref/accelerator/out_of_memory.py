@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Owner:
+class Owner(NamedTuple):
     """Live bytes of one kind: the operation that asked for them and what they are for now."""
 
     operation: str
     category: str
     nbytes: int
-    count: int
+    count: int  # type: ignore[assignment]  # of storages, where a tuple has a method
 
     def __str__(self) -> str:
         storages = "1 storage" if self.count == 1 else f"{self.count} storages"

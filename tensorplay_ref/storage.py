@@ -7,13 +7,12 @@ of them counts in the storage, so that a saved tensor notices a change made thro
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .accelerator import HOST, Accelerator, Allocation, HostLedger, Stream
 from .buffers import LARGE, give_back
 from .device import CPU, Device
 
-Array = NDArray[np.generic]
+Array = np.ndarray[tuple[int, ...], np.dtype[np.generic]]
 
 
 class Storage:
@@ -89,18 +88,12 @@ class CountedStorage(Storage):
         stream: Stream = "compute",
     ) -> None:
         self.buffer, self.device, self.version = buffer, device, 0
-        ledger = device.accelerator
         self._pinned = pinned
         self._slots = 0
-        self._allocation: Allocation | None = None
-        if ledger is None:
-            self._ledger = HOST
-            self._allocation = HOST.allocate(int(buffer.nbytes), operation, category, pinned=pinned)
-        else:
-            self._ledger = ledger
-            self._allocation = ledger.allocate(
-                int(buffer.nbytes), operation, category, stream=stream
-            )
+        self._ledger = device.accelerator or HOST
+        self._allocation = self._ledger.allocate(
+            int(buffer.nbytes), operation, category, pinned=pinned, stream=stream
+        )
 
     @property
     def pinned(self) -> bool:
@@ -108,14 +101,13 @@ class CountedStorage(Storage):
         return self._pinned
 
     @property
-    def allocation(self) -> Allocation | None:
+    def allocation(self) -> Allocation:
         """The entry in the ledger."""
         return self._allocation
 
     def relabel(self, category: str) -> None:
         """Tell the ledger what the bytes are for from now on."""
-        if self._allocation is not None:
-            self._ledger.relabel(self._allocation, category)
+        self._ledger.relabel(self._allocation, category)
 
     def count_slot(self, change: int) -> None:
         """One saved slot more or less keeps these bytes alive.
@@ -124,12 +116,9 @@ class CountedStorage(Storage):
         stays what it is.
         """
         self._slots += change
-        allocation = self._allocation
-        if allocation is None:
-            return
-        if self._slots and allocation.category == "temporaries":
+        if self._slots and self._allocation.category == "temporaries":
             self.relabel("saved for backward")
-        elif not self._slots and allocation.category == "saved for backward":
+        elif not self._slots and self._allocation.category == "saved for backward":
             self.relabel("temporaries")
 
     def __del__(self) -> None:

@@ -13,6 +13,7 @@ from numpy import finfo, iinfo
 
 from . import autograd, creation, dtypes, functions, random
 from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .completion import public_names
 from .creation import *  # noqa: F403
 from .device import Device, DeviceType
 from .dtypes import *  # noqa: F403
@@ -67,5 +68,4 @@ def __getattr__(name: str) -> ModuleType:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_ON_DEMAND})
+__dir__ = public_names(__name__)

@@ -13,11 +13,10 @@ from typing import Any
 from weakref import getweakrefcount
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .forking import hold_through_fork
 
-Array = NDArray[Any]
+Array = np.ndarray[tuple[int, ...], np.dtype[Any]]
 
 LARGE = 1 << 18  # bytes: below it, asking for memory is cheaper than looking into the list
 KEPT_AT_MOST = 1 << 26  # bytes that may wait here for the next use

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from .arguments import flag
 from .device import CPU, Device, as_device
-from .dtypes import SUPPORTED, float32, int64, require_differentiable, supported_dtype
+from .dtypes import SUPPORTED, DTypeLike, float32, int64, require_differentiable, supported_dtype
 from .methods.conversion import DeviceLike
 from .number_data import array_of, number_of, require_tensor, sizes
 from .ops.promotion import NUMBERS
-from .storage import host_storage
+from .storage import Array, host_storage
 from .tensor import Tensor
 from .tensor_base import TensorBase, new_tensor, wrap
 from .transfer import copy_to
@@ -86,7 +85,7 @@ def as_tensor(
     return tensor(data, dtype=dtype, device=device)
 
 
-def from_numpy(array: NDArray[Any]) -> Tensor:
+def from_numpy(array: Array) -> Tensor:
     """A tensor that shares the memory of a NumPy array: a change of one is seen in the other.
 
     Errors: TypeError when it is no array, or of a dtype that tensors do not have; ValueError when
@@ -215,7 +214,7 @@ def eye(n: int, m: int | None = None, *, dtype: DTypeLike | None = None, **optio
 
 
 def new_leaf(
-    array: NDArray[Any],
+    array: Array,
     operation: str,
     device: DeviceLike | None = None,
     requires_grad: bool = False,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 __all__ = [
     "bool",
@@ -28,6 +27,8 @@ __all__ = [
 ]
 
 Dtype = np.dtype[Any]
+# How an argument may name one: "float32", np.float32, or the dtype itself.
+DTypeLike = str | type[Any] | Dtype
 
 float16: Dtype = np.dtype(np.float16)
 float32: Dtype = np.dtype(np.float32)

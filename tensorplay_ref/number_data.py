@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
-from .dtypes import complex64, float32, supported_dtype
+from .dtypes import DTypeLike, complex64, float32, supported_dtype
 from .ops.dims import sequence
 from .ops.promotion import NUMBERS, number_as
+from .storage import Array
 from .tensor_base import TensorBase
 
 
-def array_of(data: Any, dtype: DTypeLike | None) -> NDArray[Any]:
+def array_of(data: Any, dtype: DTypeLike | None) -> Array:
     """A new, dense NumPy array of the data in the dtype that a tensor of them has.
 
     Errors: ValueError for nested lists of different lengths; TypeError for what is no number;
@@ -77,7 +77,7 @@ def _holds_array(data: Any) -> bool:
     return isinstance(data, (np.ndarray, np.generic, TensorBase))
 
 
-def _refuse_stranger(data: Any, array: NDArray[Any], whole: bool) -> None:
+def _refuse_stranger(data: Any, array: Array, whole: bool) -> None:
     """Name the first thing in the nested lists that is no number, or `whole` and not of int64."""
     for element in array.reshape(-1).tolist() if array.dtype.kind == "O" else [data]:
         while isinstance(element, (list, tuple)) and element:
@@ -92,7 +92,7 @@ def _refuse_stranger(data: Any, array: NDArray[Any], whole: bool) -> None:
             )
 
 
-def _refuse_narrow(array: NDArray[Any], dtype: np.dtype[Any]) -> None:
+def _refuse_narrow(array: Array, dtype: np.dtype[Any]) -> None:
     """Refuse a cast in which Python's numbers would become others."""
     if array.dtype.kind == "c" and dtype.kind in "iuf":
         raise TypeError(f"tensor: complex numbers cannot be stored as {dtype}")

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from .arguments import call_text, shown
+from .completion import public_names
 from .creation import new_leaf
 from .device import Device
-from .dtypes import float32, int64, supported_dtype
+from .dtypes import DTypeLike, float32, int64, supported_dtype
 from .methods.conversion import DeviceLike
 from .number_data import require_tensor, sizes
 from .ops.promotion import NUMBERS
@@ -39,6 +39,8 @@ __all__ = [
     "seed",
     "set_rng_state",
 ]
+
+__dir__ = public_names(__name__)
 
 DEFAULT_SEED = 0
 

@@ -11,13 +11,12 @@ from types import FunctionType
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from .arguments import flag
 from .autograd import differentiation
 from .autograd.node import GradientEdge, register_tensor_hook, retain_grad, retains_grad
 from .device import as_device
-from .dtypes import require_differentiable
+from .dtypes import DTypeLike, require_differentiable
 from .formatting import tensor_text
 from .handles import RemovableHandle
 from .methods.arithmetic import ArithmeticMethods

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .arguments import flag
 from .buffers import LARGE
@@ -241,7 +240,7 @@ def host_tensor(cls: type[T], array: Array) -> T:
     return tensor
 
 
-def wrap(cls: type[T], array: NDArray[Any], device: Device = CPU, operation: str = "tensor") -> T:
+def wrap(cls: type[T], array: Array, device: Device = CPU, operation: str = "tensor") -> T:
     """A tensor that owns `array`, counted in the ledger of `device` under the operation's name."""
     array = np.asanyarray(array)
     return new_tensor(cls, array, new_storage(array, device, operation))

@@ -15,7 +15,7 @@ LONGEST = 300
 
 # From the ground to the roof; a room may use those before it, and files of its own.
 ROOMS = (
-    ("forking", "arguments", "contexts", "buffers", "handles", "dtypes"),
+    ("completion", "forking", "arguments", "contexts", "buffers", "handles", "dtypes"),
     ("accelerator",),
     ("device",),
     ("storage",),

@@ -4,6 +4,7 @@
 hooks. Names and defaults are TensorPlay's, else PyTorch's.
 """
 
+from ..completion import public_names
 from . import function, grad_mode, graph
 from .anomaly import (
     detect_anomaly,
@@ -40,3 +41,5 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+__dir__ = public_names(__name__)

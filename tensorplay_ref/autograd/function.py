@@ -13,11 +13,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..arguments import require_callable
+from ..completion import public_names
 from ..tensor_base import TensorBase, ViewOf, detached, keep_retaining
 from .context import FunctionContext
 from .grad_mode import grad_enabled
 from .node import Node, connect
 from .observer import notify, watchers
+
+__all__ = ["Function", "FunctionContext", "once_differentiable"]
+
+__dir__ = public_names(__name__)
 
 
 class Function:

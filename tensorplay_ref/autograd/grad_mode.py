@@ -13,6 +13,11 @@ from contextvars import ContextVar
 from typing import Any, Self, TypeVar
 
 from ..arguments import call_text, flag, require_callable
+from ..completion import public_names
+
+__all__ = ["enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"]
+
+__dir__ = public_names(__name__)
 
 F = TypeVar("F", bound=Callable[..., Any])
 

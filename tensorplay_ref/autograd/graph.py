@@ -15,6 +15,7 @@ from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
 from ..arguments import call_text, flag, function_name, require_callable
+from ..completion import public_names
 from ..contexts import Context, context
 from ..device import CPU, Device
 from ..tensor_base import TensorBase, detached
@@ -40,6 +41,8 @@ __all__ = [
     "saved_tensor_hooks",
     "saved_tensors_hooks",
 ]
+
+__dir__ = public_names(__name__)
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -11,6 +11,7 @@ Pictures are drawn by the reports' `plot` methods into axes that they return; `s
 with one. They need matplotlib, which nothing else here does.
 """
 
+from ..completion import public_names
 from .comparisons import Curves, Score, Scoreboard, Tradeoff
 from .figures import Picture, new_axes, new_figure, show
 from .files_alive import FilesAlive, files_alive, plot_files
@@ -56,3 +57,5 @@ __all__ = [
     "trace",
     "version_lines",
 ]
+
+__dir__ = public_names(__name__)

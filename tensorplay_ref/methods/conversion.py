@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
 
 from ..device import CPU, Device, DeviceType, as_device
-from ..dtypes import SUPPORTED, supported_dtype
+from ..dtypes import SUPPORTED, DTypeLike, supported_dtype
 from ..ops.move import ToDevice
 from ..ops.shape import Unbind
 from ..ops.unary import Cast, Clone
-from ..storage import Storage
+from ..storage import Array, Storage
 from ..tensor_base import TensorBase
 
 DeviceLike = Device | DeviceType | str
@@ -74,7 +73,7 @@ class ConversionMethods(TensorBase):
         return self.to(other)
 
     # -- NumPy -----------------------------------------------------------------------------------
-    def numpy(self) -> NDArray[Any]:
+    def numpy(self) -> Array:
         """The elements as a NumPy array that shares the memory.
 
         Errors: RuntimeError when it requires grad; TypeError when it is not on the host.
@@ -91,7 +90,7 @@ class ConversionMethods(TensorBase):
             )
         return self._array
 
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         array = self.numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:
             if copy is False:

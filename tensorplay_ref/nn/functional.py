@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from .. import functions
+from ..completion import public_names
+from ..dtypes import DTypeLike
 from ..ops.activation import Gelu, LeakyRelu, Silu, Softplus
 from ..ops.inplace import inplace as in_place
 from ..ops.layers import Dropout, Embedding, LayerNorm
@@ -53,6 +54,8 @@ __all__ = [
     "softplus",
     "tanh",
 ]
+
+__dir__ = public_names(__name__)
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -7,6 +7,7 @@ select tensors, `compose` applies two policies one after the other.
 """
 
 from ..autograd.packing import packing_operation
+from ..completion import public_names
 from .bitmask import bitmask
 from .cast import cast
 from .choose import choose, only
@@ -30,3 +31,5 @@ __all__ = [
     "packing_operation",
     "quantize",
 ]
+
+__dir__ = public_names(__name__)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from ..buffers import Array
-from ..dtypes import numpy_dtype
+from ..dtypes import DTypeLike, numpy_dtype
 from ..tensor_base import TensorBase
 from .placement import computed
 from .policy import Packed, Policy

@@ -19,6 +19,7 @@ from typing import Any
 from ..arguments import flag, many, require_callable, shown, whole
 from ..autograd.grad_mode import grad_enabled
 from ..autograd.graph import saved_tensor_hooks
+from ..completion import public_names
 from ..contexts import context
 from .recomputation import CheckpointError
 from .region import Region, recompute
@@ -38,6 +39,8 @@ __all__ = [
     "noop_context_fn",
     "set_checkpoint_early_stop",
 ]
+
+__dir__ = public_names(__name__)
 
 Context = AbstractContextManager[Any]
 

@@ -10,6 +10,7 @@ the speeds of a lesson. `simulate` gives it another size and other speeds.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -210,7 +211,7 @@ def simulate(
         "queue_depth": queue_depth,
     }
     given: dict[str, Any] = {n: value for n, value in changes.items() if value is not None}
-    simulation = _simulation(Device("cuda", index), base.changed(**given))
+    simulation = _simulation(Device("cuda", index), dataclasses.replace(base, **given))
     simulation.text = call_text("simulate", profile=base.name, index=index, **given)
     return simulation
 

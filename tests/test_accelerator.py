@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -20,7 +21,7 @@ from tensorplay_ref.accelerator import (
 
 
 def accelerator(capacity: int = 1_000) -> Accelerator:
-    return Accelerator("cuda:0", LESSON.changed(capacity=capacity))
+    return Accelerator("cuda:0", replace(LESSON, capacity=capacity))
 
 
 def books(ledger: Accelerator) -> tuple[object, ...]:

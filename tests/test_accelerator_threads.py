@@ -6,12 +6,13 @@ import gc
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 
 from tensorplay_ref.accelerator import LESSON, Accelerator
 
 
 def accelerator(capacity: int = 1_000) -> Accelerator:
-    return Accelerator("cuda:0", LESSON.changed(capacity=capacity))
+    return Accelerator("cuda:0", replace(LESSON, capacity=capacity))
 
 
 class Storage:

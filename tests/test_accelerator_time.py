@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -20,7 +21,7 @@ from tensorplay_ref.accelerator import (
 
 
 def accelerator(capacity: int = 10**6, **changes: int) -> Accelerator:
-    return Accelerator("cuda:0", LESSON.changed(capacity=capacity, **changes))
+    return Accelerator("cuda:0", replace(LESSON, capacity=capacity, **changes))
 
 
 def spans(events: Iterable[Event]) -> list[tuple[str, int, int]]:
@@ -36,7 +37,7 @@ def test_an_operation_takes_the_time_of_its_bytes_or_of_its_arithmetic() -> None
     assert LESSON.compute_time(bytes_moved=1_000, flops=10_000) == 1_000
     assert LESSON.compute_time(bytes_moved=1_000, flops=10_001) == 1_001
     assert LESSON.compute_time(bytes_moved=0, flops=0) == 0
-    assert LESSON.changed(launch_latency=50).compute_time(1_000, 0) == 1_050
+    assert replace(LESSON, launch_latency=50).compute_time(1_000, 0) == 1_050
 
 
 def test_a_copy_takes_latency_and_the_time_of_its_bytes() -> None:
@@ -66,15 +67,15 @@ def test_moving_a_gigabyte_takes_an_a100_as_long_as_its_link_says() -> None:
 @pytest.mark.parametrize("name", ["flops_per_second", "pinned_bandwidth", "queue_depth"])
 def test_a_speed_of_nothing_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} .* must be at least 1; found 0"):
-        LESSON.changed(**{name: 0})
+        replace(LESSON, **{name: 0})
 
 
 @pytest.mark.parametrize("value", [1.5, "1 MiB", True])
 def test_a_size_is_a_whole_number(value: object) -> None:
     with pytest.raises(TypeError, match="capacity .* must be a whole number"):
-        LESSON.changed(capacity=value)
+        replace(LESSON, capacity=value)
     with pytest.raises(ValueError, match="capacity .* at least 0; found -1"):
-        LESSON.changed(capacity=-1)
+        replace(LESSON, capacity=-1)
 
 
 def test_operations_run_one_after_the_other_while_the_host_goes_on() -> None:

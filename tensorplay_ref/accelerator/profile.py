@@ -29,7 +29,7 @@ Sources of the two real devices:
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, fields, replace
 
 NANOSECONDS_PER_SECOND = 1_000_000_000
 
@@ -39,19 +39,8 @@ def _duration(amount: int, per_second: int) -> int:
     return -(-amount * NANOSECONDS_PER_SECOND // per_second)
 
 
-class _Numbers(NamedTuple):
-    name: str
-    capacity: int
-    flops_per_second: int
-    memory_bandwidth: int
-    pinned_bandwidth: int
-    pageable_bandwidth: int
-    latency: int
-    launch_latency: int
-    queue_depth: int
-
-
-class Profile(_Numbers):
+@dataclass(frozen=True)
+class Profile:
     """The numbers of one simulated accelerator.
 
     Attributes:
@@ -69,27 +58,32 @@ class Profile(_Numbers):
         TypeError, ValueError: a number is not a whole number, or a size or speed is not positive.
     """
 
-    __slots__ = ()
+    name: str
+    capacity: int
+    flops_per_second: int
+    memory_bandwidth: int
+    pinned_bandwidth: int
+    pageable_bandwidth: int
+    latency: int
+    launch_latency: int
+    queue_depth: int
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-        """The numbers in the order of the attributes, or by name."""
-        self = super().__new__(cls, *args, **kwargs)
-        for name, value in zip(self._fields[1:], self[1:], strict=True):
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name == "name":
+                continue
             if not isinstance(value, int) or isinstance(value, bool):
                 raise TypeError(
-                    f"{name} of a simulated accelerator must be a whole number (an int); "
+                    f"{field.name} of a simulated accelerator must be a whole number (an int); "
                     f"found {value!r}"
                 )
-            least = 0 if name in ("capacity", "latency", "launch_latency") else 1
+            least = 0 if field.name in ("capacity", "latency", "launch_latency") else 1
             if value < least:
                 raise ValueError(
-                    f"{name} of a simulated accelerator must be at least {least}; found {value}"
+                    f"{field.name} of a simulated accelerator must be at least {least}; "
+                    f"found {value}"
                 )
-        return self
-
-    def changed(self, **numbers: Any) -> Self:
-        """Another profile with these numbers in place of its own, checked like them."""
-        return type(self)(**{**self._asdict(), **numbers})
 
     def compute_time(self, bytes_moved: int, flops: int) -> int:
         """Nanoseconds of an operation: the time of its bytes or of its arithmetic, the longer one.
@@ -117,7 +111,7 @@ LESSON = Profile(
     launch_latency=0,
     queue_depth=1_000,
 )
-DEFAULT = LESSON.changed(name="default", capacity=4 * 1024**3)
+DEFAULT = replace(LESSON, name="default", capacity=4 * 1024**3)
 A100 = Profile(
     name="a100",
     capacity=80 * 10**9,
@@ -129,7 +123,8 @@ A100 = Profile(
     launch_latency=5_000,
     queue_depth=1_000,
 )
-GH200 = A100.changed(
+GH200 = replace(
+    A100,
     name="gh200",
     capacity=96 * 10**9,
     flops_per_second=67_000 * 10**9,

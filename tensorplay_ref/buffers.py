@@ -21,10 +21,17 @@ Array = np.ndarray[tuple[int, ...], np.dtype[Any]]
 LARGE = 1 << 18  # bytes: below it, asking for memory is cheaper than looking into the list
 KEPT_AT_MOST = 1 << 26  # bytes that may wait here for the next use
 
+# Below LARGE it is the C library that keeps freed memory. glibc's gives the end of its heap back as
+# soon as 128 kB are free there, unless it has seen a larger block come and go: then it waits for
+# twice the size of that block (mallopt(3), M_MMAP_THRESHOLD). This one is never touched, so it
+# takes no memory; other C libraries do not mind.
+np.empty(4 * LARGE, np.uint8)
+
 _waiting: dict[tuple[tuple[int, ...], np.dtype[Any]], list[Array]] = {}
 _bytes_waiting = 0
-# A finalizer may run in the middle of anything, so the thread that holds the lock may come again.
-lock = threading.RLock()
+# Nobody waits for it: who finds the list in use, by another thread or by the very call that a
+# finalizer has interrupted, goes without.
+lock = threading.Lock()
 hold_through_fork(lock.acquire, lock.release)
 
 
@@ -38,12 +45,15 @@ class Holder:
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """An array with arbitrary contents, in the order C: a waiting one, or a new one."""
     global _bytes_waiting
-    with lock:
-        arrays = _waiting.get((shape, dtype))
-        if arrays:
-            array = arrays.pop()
-            _bytes_waiting -= array.nbytes
-            return array
+    if lock.acquire(False):
+        try:
+            arrays = _waiting.get((shape, dtype))
+            if arrays:
+                array = arrays.pop()
+                _bytes_waiting -= array.nbytes
+                return array
+        finally:
+            lock.release()
     return np.empty(shape, dtype)
 
 
@@ -65,12 +75,15 @@ def give_back(holder: Any) -> None:
         return
     array = holder.buffer
     flags = array.flags
-    if not (flags.owndata and flags.c_contiguous and flags.writeable) or array.dtype.hasobject:
+    if not (flags.owndata and flags.carray) or array.dtype.hasobject:
         return
-    with lock:
-        if _bytes_waiting + array.nbytes <= KEPT_AT_MOST:
-            _waiting.setdefault((array.shape, array.dtype), []).append(array)
-            _bytes_waiting += array.nbytes
+    if lock.acquire(False):
+        try:
+            if _bytes_waiting + array.nbytes <= KEPT_AT_MOST:
+                _waiting.setdefault((array.shape, array.dtype), []).append(array)
+                _bytes_waiting += array.nbytes
+        finally:
+            lock.release()
 
 
 def forget() -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import platform
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -188,3 +193,53 @@ def test_threads_never_share_a_buffer() -> None:
         thread.join()
     assert wrong == []
     assert buffers.bytes_waiting() <= buffers.KEPT_AT_MOST
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda x: x @ x[0],
+        lambda x: x @ x,
+        lambda x: x * 2.0,
+        lambda x: x + 1,
+    ],
+    ids=["rows of a batch", "batch", "times a number", "plus a number"],
+)
+def test_products_of_batches_and_numbers_use_what_waits(operation: Any) -> None:
+    x = tp.rand(2, SIDE, SIDE)
+    expected = operation(x.numpy())
+    used = x + x
+    where = address(used)
+    del used
+    result = operation(x)
+    assert address(result) == where
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-4)
+
+
+def test_nobody_waits_for_the_list() -> None:
+    x = large()
+    with buffers.lock:
+        result = x + x
+        del result
+    assert buffers.bytes_waiting() == 0
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="what other C libraries keep differs")
+def test_smaller_arrays_are_made_in_memory_that_the_process_has_kept() -> None:
+    program = (
+        "import resource, numpy as np, tensorplay_ref as tp\n"
+        "def step():\n"
+        "    arrays = [np.ones(1 << 15, np.float32) for _ in range(8)]\n"
+        "def faults():\n"
+        "    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt\n"
+        "for _ in range(5): step()\n"
+        "before = faults()\n"
+        "for _ in range(100): step()\n"
+        "print(faults() - before)\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("MALLOC_", "GLIBC_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment
+    )
+    # A page fault for each page of each array would be 25,600.
+    assert int(done.stdout) < 1_000, done.stderr

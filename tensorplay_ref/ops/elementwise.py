@@ -93,7 +93,8 @@ def on_arrays(cls: type[Operation], x: Any, y: Any) -> Array:
 
 def _large(cls: type[Operation], x: Any, y: Any) -> Any:
     """In memory that may have been used, if the result has the shape and dtype of x."""
-    same = x.shape == y.shape or x.shape[1:] == y.shape
+    shape = y.shape if type(y) is ndarray else ()
+    same = shape == x.shape or shape == x.shape[1:] or not shape
     same = same and x.dtype.kind == "f" and cls.differentiable
     if same and type(cls.forward) is np.ufunc:
         return cls.forward(x, y, out=like(x))
@@ -114,7 +115,8 @@ def _binary_mixed(cls: type[Operation], a: Any, b: Any) -> Any:
         device = common_device(cls, (a, b))
         x, y = promoted(*(t._array if isinstance(t, TensorBase) else t for t in (a, b)))
     try:
-        out = np.asarray(cls.forward(x, y))
+        large = type(x) is ndarray and x.nbytes >= LARGE
+        out = _large(cls, x, y) if large else np.asarray(cls.forward(x, y))
     except ValueError:
         raise shapes_differ(cls, x, y) from None
     result = make_result(cls, (a, b), out, device)

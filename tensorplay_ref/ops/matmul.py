@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -34,8 +35,9 @@ class Matmul(Operation):
                 a, b = promoted(a, b)
             if a.ndim > 2 and b.ndim == 2 and a.flags.c_contiguous and a.size:
                 # One product of all rows is much faster than one for each matrix of the batch.
-                return product(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[1])
-            return product(a, b) if a.ndim == b.ndim == 2 else np.matmul(a, b)
+                return product(a.reshape(-1, a.shape[-1]), b, (*a.shape[:-1], b.shape[1]))
+            alike = a.ndim == b.ndim > 1 and a.shape[:-2] == b.shape[:-2]
+            return product(a, b) if alike else np.matmul(a, b)
         except (ValueError, AttributeError):  # an attribute that a number does not have
             raise RuntimeError(
                 f"Matmul: shapes {np.shape(a)} and {np.shape(b)} do not fit: the last axis of the "
@@ -81,6 +83,8 @@ class Matmul(Operation):
         Layers are made of products, and their gradients are most of a training step.
         """
         kind, g = type(grad), grad._array
+        if g.ndim > 2 and self.params[1] == 2:
+            g = np.ascontiguousarray(g)  # once for both: each takes all rows together
         for_a = for_b = None
         if b is not None:
             for_a = Matmul.forward(g, b._array.swapaxes(-1, -2))
@@ -95,12 +99,18 @@ class Matmul(Operation):
         )
 
 
-def product(a: Any, b: Any) -> Any:
-    """a @ b for two matrices of one dtype, in memory that is used again if it is large."""
-    shape = (a.shape[0], b.shape[1])
-    if shape[0] * shape[1] * a.itemsize < LARGE or a.dtype.kind != "f" or a.dtype != b.dtype:
-        return np.matmul(a, b)
-    return np.matmul(a, b, out=empty(shape, a.dtype))
+def product(a: Any, b: Any, shape: tuple[int, ...] | None = None) -> Any:
+    """a @ b for two matrices or two batches of one shape, in used memory if the result is large.
+
+    `shape` is that of the result if its rows are more than one axis.
+    """
+    rows = (*a.shape[:-1], b.shape[-1])
+    shape = shape or rows
+    if math.prod(rows) * a.itemsize < LARGE or a.dtype.kind != "f" or a.dtype != b.dtype:
+        return np.matmul(a, b).reshape(shape)
+    out = empty(shape, a.dtype)
+    np.matmul(a, b, out=out.reshape(rows))
+    return out
 
 
 def plus_bias(out: Any, bias: Any) -> Any:

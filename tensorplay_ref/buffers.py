@@ -25,7 +25,7 @@ KEPT_AT_MOST = 1 << 26  # bytes that may wait here for the next use
 # soon as 128 kB are free there, unless it has seen a larger block come and go: then it waits for
 # twice the size of that block (mallopt(3), M_MMAP_THRESHOLD). This one is never touched, so it
 # takes no memory; other C libraries do not mind.
-np.empty(4 * LARGE, np.uint8)
+np.empty(8 * LARGE, np.uint8)
 
 _waiting: dict[tuple[tuple[int, ...], np.dtype[Any]], list[Array]] = {}
 _bytes_waiting = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -36,7 +35,7 @@ class Matmul(Operation):
             if a.ndim > 2 and b.ndim == 2 and a.flags.c_contiguous and a.size:
                 # One product of all rows is much faster than one for each matrix of the batch.
                 return product(a.reshape(-1, a.shape[-1]), b, (*a.shape[:-1], b.shape[1]))
-            alike = a.ndim == b.ndim > 1 and a.shape[:-2] == b.shape[:-2]
+            alike = a.ndim == b.ndim > 1 and (a.ndim == 2 or a.shape[:-2] == b.shape[:-2])
             return product(a, b) if alike else np.matmul(a, b)
         except (ValueError, AttributeError):  # an attribute that a number does not have
             raise RuntimeError(
@@ -55,10 +54,10 @@ class Matmul(Operation):
         self.params = (a.ndim, b.ndim)
 
     def backward(self, grad: Any) -> Any:
-        a, b = self.read()
         rows, columns = self.params
         if rows > 1 and columns > 1 and not grad_enabled.get() and grad._storage.device is CPU:
-            return self._on_arrays(grad, a, b)
+            return self._on_arrays(grad)
+        a, b = self.read()
         if rows == columns == 1:
             return None if b is None else grad * b, None if a is None else grad * a
         left = grad if columns > 1 else grad.unsqueeze(-1)
@@ -77,26 +76,25 @@ class Matmul(Operation):
             for_b = for_b.squeeze(-1) if columns == 1 else for_b
         return for_a, for_b
 
-    def _on_arrays(self, grad: Any, a: Any, b: Any) -> Any:
+    def _on_arrays(self, grad: Any) -> Any:
         """The same for matrices when nothing is recorded: no views, nodes and operations between.
 
         Layers are made of products, and their gradients are most of a training step.
         """
         kind, g = type(grad), grad._array
+        a, b = [None if slot is None else slot.array(self) for slot in self.saved_slots]
         if g.ndim > 2 and self.params[1] == 2:
             g = np.ascontiguousarray(g)  # once for both: each takes all rows together
         for_a = for_b = None
         if b is not None:
-            for_a = Matmul.forward(g, b._array.swapaxes(-1, -2))
+            for_a = host_tensor(kind, Matmul.forward(g, b.swapaxes(-1, -2)))
         if a is not None:
-            x = a._array
-            if x.ndim > 2 and self.params[1] == 2:
-                for_b = product(x.reshape(-1, x.shape[-1]).T, g.reshape(-1, g.shape[-1]))
+            if a.ndim > 2 and self.params[1] == 2:
+                product_of_rows = product(a.reshape(-1, a.shape[-1]).T, g.reshape(-1, g.shape[-1]))
+                for_b = host_tensor(kind, product_of_rows)
             else:
-                for_b = Matmul.forward(x.swapaxes(-1, -2), g)
-        return tuple(
-            None if array is None else host_tensor(kind, array) for array in (for_a, for_b)
-        )
+                for_b = host_tensor(kind, Matmul.forward(a.swapaxes(-1, -2), g))
+        return for_a, for_b
 
 
 def product(a: Any, b: Any, shape: tuple[int, ...] | None = None) -> Any:
@@ -104,11 +102,12 @@ def product(a: Any, b: Any, shape: tuple[int, ...] | None = None) -> Any:
 
     `shape` is that of the result if its rows are more than one axis.
     """
+    size = a.size // a.shape[-1] * b.shape[-1] if a.size else 0
+    if size * a.itemsize < LARGE or a.dtype.kind != "f" or a.dtype is not b.dtype:
+        out = np.matmul(a, b)
+        return out if shape is None else out.reshape(shape)
     rows = (*a.shape[:-1], b.shape[-1])
-    shape = shape or rows
-    if math.prod(rows) * a.itemsize < LARGE or a.dtype.kind != "f" or a.dtype != b.dtype:
-        return np.matmul(a, b).reshape(shape)
-    out = empty(shape, a.dtype)
+    out = empty(shape or rows, a.dtype)
     np.matmul(a, b, out=out.reshape(rows))
     return out
 

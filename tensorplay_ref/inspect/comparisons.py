@@ -22,6 +22,7 @@ from .figures import (
     time_axis,
     whole_numbers,
 )
+from .labels import label_points
 from .tables import NOTHING, text_table
 
 if TYPE_CHECKING:
@@ -180,16 +181,6 @@ class Scoreboard:
         """The runs that pass, fastest first, then the others; equal times by peak."""
         return sorted(self.scores, key=lambda s: (not self.passes(s), s.nanoseconds, s.peak))
 
-    def _has_label_right_of(self, score: Score) -> bool:
-        """Whether the point of another run lies where the label of this one would stand."""
-        most = max(each.peak for each in self.scores)
-        longest = max(each.nanoseconds for each in self.scores)
-        return any(
-            0 < other.nanoseconds - score.nanoseconds < 0.25 * longest
-            and abs(other.peak - score.peak) < 0.1 * most
-            for other in self.scores
-        )
-
     def __repr__(self) -> str:
         rows = []
         for place, score in enumerate(self.ranking(), 1):
@@ -212,7 +203,7 @@ class Scoreboard:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Simulated time to the right, peak upwards, the budget as a line, the accuracy beside."""
-        ax = new_axes() if ax is None else ax
+        ax = new_axes(height=4.2) if ax is None else ax
         for passed, colour, marker, label in (
             (True, BLUE, "o", "within budget and accurate"),
             (False, ORANGE, "X", "over budget or inaccurate"),
@@ -227,18 +218,6 @@ class Scoreboard:
                     color=colour,
                     label=label,
                 )
-        for score in self.scores:
-            crowded = self._has_label_right_of(score)
-            ax.annotate(
-                f"{score.policy}\naccuracy {score.accuracy:.3f}",
-                (score.nanoseconds, score.peak),
-                xytext=(-7 if crowded else 7, 0),
-                textcoords="offset points",
-                fontsize=8,
-                ha="right" if crowded else "left",
-                va="center",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-            )
         ax.axhline(
             self.budget, color=RED, linestyle="--", label=f"budget {bytes_text(self.budget)}"
         )
@@ -247,6 +226,10 @@ class Scoreboard:
         ax.set_ylim(0, 1.15 * most)
         ax.set_xlim(0, 1.35 * longest)
         peak_unit, time_unit = byte_axis(ax.yaxis, most), time_axis(ax.xaxis, longest)
-        return finish(
-            ax, "Scoreboard", f"simulated time ({time_unit})", f"peak ({peak_unit})", "below"
-        )
+        finish(ax, "Scoreboard", f"simulated time ({time_unit})", f"peak ({peak_unit})", "below")
+        points: dict[str, tuple[float, float]] = {
+            f"{score.policy}\naccuracy {score.accuracy:.3f}": (score.nanoseconds, score.peak)
+            for score in self.scores
+        }
+        label_points(ax, points, [self.budget])
+        return ax

@@ -47,10 +47,14 @@ def save(tensor: TensorBase, owner: Node | None, is_output: bool = False) -> Sav
         # The node hands itself in at each read, so the slot of a result refers to no node.
         slot._requires_grad = True
     else:
-        slot._requires_grad = tensor._requires_grad
-        slot._node = tensor._node
-        if slot._requires_grad and slot._node is None:
+        slot._requires_grad = requires_grad = tensor._requires_grad
+        slot._node = node = tensor._node
+        if requires_grad and node is None:
             slot._leaf = tensor
+        else:
+            # A weak reference, an array and a storage instead of the tensor itself: a tensor that
+            # is written in place by its own user would otherwise keep itself alive.
+            slot._original = weak_reference(tensor)
     if watchers:
         notify("save", owner, slot=slot, tensor=tensor, is_output=is_output)
     stack = hook_stack.get()
@@ -60,10 +64,6 @@ def save(tensor: TensorBase, owner: Node | None, is_output: bool = False) -> Sav
         slot._value = tensor._array
         slot._storage = storage
         slot._form = type(tensor)
-        if not is_output and slot._leaf is None:
-            # A weak reference, an array and a storage instead of the tensor itself: a tensor that
-            # is written in place by its own user would otherwise keep itself alive.
-            slot._original = weak_reference(tensor)
         if type(storage) is CountedStorage:
             slot._counted = SlotCount(storage)
     return slot

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..arguments import flag
 from ..device import CPU, Device, DeviceType, as_device
 from ..dtypes import SUPPORTED, DTypeLike, supported_dtype
 from ..ops.move import ToDevice
@@ -39,6 +40,8 @@ class ConversionMethods(TensorBase):
             switches = [value for value in args if isinstance(value, bool)]
             args = args[: -len(switches)]
             non_blocking, copy = (*switches, copy)[:2]
+        non_blocking = non_blocking and flag("to: non_blocking", non_blocking)
+        copy = copy and flag("to: copy", copy)
         device, dtype = _target(args, kwargs)
         result = self
         if dtype is not None and dtype != self._array.dtype:

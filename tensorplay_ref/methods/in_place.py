@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
+from ..arguments import flag
 from ..ops.activation import Relu, Sigmoid
 from ..ops.arithmetic import Add, Div, Mul, Neg, Pow, Reciprocal, Sub
 from ..ops.dims import axis_of
@@ -124,7 +125,8 @@ class InPlaceMethods(TensorBase):
         self, indices: Sequence[Any], values: TensorBase, accumulate: bool = False
     ) -> Self:
         """Become `values` at the positions of a tuple of index tensors, or add them there."""
-        return inplace(IndexPut, self, values, tensor_key(self, tuple(indices)), accumulate)
+        adding = flag("index_put_: accumulate", accumulate)
+        return inplace(IndexPut, self, values, tensor_key(self, tuple(indices)), adding)
 
     def index_add_(self, dim: int, index: TensorBase, source: TensorBase) -> Self:
         """Have the parts of `source` along `dim` added at the positions of an integer vector."""

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..arguments import whole
+from ..arguments import flag, whole
 from ..ops.dims import along, axis_of
 from ..ops.gather import Gather, ScatterAdd
 from ..ops.index import Index, IndexPut, indices_of, subscript, tensor_key, vector_of
+from ..ops.promotion import require_real
 from ..ops.selection import require_mask
 from ..ops.shape import Expand, Squeeze, Unsqueeze
 from ..tensor_base import TensorBase, wrap
@@ -64,7 +65,10 @@ class IndexingMethods(TensorBase):
 
     def argsort(self, dim: int = -1, descending: bool = False, stable: bool = True) -> Self:
         """The positions that would sort along `dim`; equal elements stay in order."""
+        require_real("sort", self.dtype)
         axis = axis_of("argsort", dim, self.ndim)
+        descending = flag("sort: descending", descending)
+        flag("sort: stable", stable)
         array = np.flip(np.atleast_1d(self._array), axis) if descending else self._array
         order = np.argsort(np.atleast_1d(array), axis, kind="stable")
         if descending:
@@ -76,12 +80,13 @@ class IndexingMethods(TensorBase):
         self, dim: int = -1, descending: bool = False, stable: bool = True
     ) -> ValuesIndices[Self]:
         """The elements in order along `dim`, and their former positions."""
-        indices = self.argsort(dim, descending)
+        indices = self.argsort(dim, descending, stable)
         return ValuesIndices(self.gather(dim, indices), indices)
 
     def topk(self, k: int, dim: int = -1, largest: bool = True) -> ValuesIndices[Self]:
         """The k largest (or smallest) elements along `dim` in order, and their positions."""
         axis = axis_of("topk", dim, self.ndim)
+        largest = flag("topk: largest", largest)
         if not self.ndim:
             one = Unsqueeze.apply(self, 0).topk(k)
             return ValuesIndices(*(Squeeze.apply(each, (0,)) if k else each for each in one))
@@ -96,7 +101,8 @@ class IndexingMethods(TensorBase):
         self, indices: Sequence[Any], values: TensorBase, accumulate: bool = False
     ) -> Self:
         """With `values` at the positions of a tuple of index tensors, or added there."""
-        return IndexPut.apply(self, values, tensor_key(self, tuple(indices)), accumulate)
+        adding = flag("index_put: accumulate", accumulate)
+        return IndexPut.apply(self, values, tensor_key(self, tuple(indices)), adding)
 
 
 def adding_key(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Generic, NamedTuple, Self, TypeVar, overload
 
+from ..arguments import amount, flag
 from ..ops import extremum
 from ..ops.extremum import Amax, Amin, ArgMax, ArgMin, MaxAll, MaxDim, MinAll, MinDim
 from ..ops.norm import Norm, Std, Var
@@ -24,6 +25,12 @@ class ValuesIndices(NamedTuple, Generic[T]):
     indices: T
 
 
+def _correction(operation: str, unbiased: bool, correction: float | None) -> Any:
+    if correction is None:
+        return flag(f"{operation}: unbiased", unbiased)
+    return amount(f"{operation}: correction", correction)
+
+
 class ReductionMethods(TensorBase):
     """`dim`: one axis, several, or None for all; `keepdim`: the reduced axes stay, of length 1."""
 
@@ -31,15 +38,15 @@ class ReductionMethods(TensorBase):
 
     def sum(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """The sum."""
-        return Sum.apply(self, dim, keepdim)
+        return Sum.apply(self, dim, keepdim and flag("sum: keepdim", keepdim))
 
     def mean(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """The arithmetic mean."""
-        return Mean.apply(self, dim, keepdim)
+        return Mean.apply(self, dim, keepdim and flag("mean: keepdim", keepdim))
 
     def prod(self, dim: int | None = None, keepdim: bool = False) -> Self:
         """The product."""
-        return Prod.apply(self, dim, keepdim)
+        return Prod.apply(self, dim, keepdim and flag("prod: keepdim", keepdim))
 
     def var(
         self,
@@ -53,7 +60,8 @@ class ReductionMethods(TensorBase):
 
         The correction is 1, or 0 with unbiased=False, unless it is given.
         """
-        return Var.apply(self, dim, unbiased if correction is None else correction, keepdim)
+        keepdim = flag("var: keepdim", keepdim)
+        return Var.apply(self, dim, _correction("var", unbiased, correction), keepdim)
 
     def std(
         self,
@@ -64,15 +72,18 @@ class ReductionMethods(TensorBase):
         correction: float | None = None,
     ) -> Self:
         """The square root of `var`."""
-        return Std.apply(self, dim, unbiased if correction is None else correction, keepdim)
+        keepdim = flag("std: keepdim", keepdim)
+        return Std.apply(self, dim, _correction("std", unbiased, correction), keepdim)
 
     def norm(self, p: float = 2.0, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """(sum of |self|**p)**(1/p): the length of a vector for p = 2."""
-        return Norm.apply(self, p, dim, keepdim)
+        return Norm.apply(
+            self, amount("norm: p", p), dim, keepdim and flag("norm: keepdim", keepdim)
+        )
 
     def logsumexp(self, dim: Dims, keepdim: bool = False) -> Self:
         """log(sum(exp(self))) without overflow."""
-        return LogSumExp.apply(self, dim, keepdim)
+        return LogSumExp.apply(self, dim, keepdim and flag("logsumexp: keepdim", keepdim))
 
     def cumsum(self, dim: int) -> Self:
         """The sums of the elements up to each one along `dim`."""
@@ -103,7 +114,7 @@ class ReductionMethods(TensorBase):
             return MaxAll.apply(self)
         if isinstance(dim, TensorBase):
             return result(Maximum, self, dim)
-        return ValuesIndices(*MaxDim.apply(self, dim, keepdim))
+        return ValuesIndices(*MaxDim.apply(self, dim, keepdim and flag("max: keepdim", keepdim)))
 
     @overload
     def min(self) -> Self: ...
@@ -119,31 +130,31 @@ class ReductionMethods(TensorBase):
             return MinAll.apply(self)
         if isinstance(dim, TensorBase):
             return result(Minimum, self, dim)
-        return ValuesIndices(*MinDim.apply(self, dim, keepdim))
+        return ValuesIndices(*MinDim.apply(self, dim, keepdim and flag("min: keepdim", keepdim)))
 
     def amax(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """The largest; equal ones share the gradient."""
-        return Amax.apply(self, dim, keepdim)
+        return Amax.apply(self, dim, keepdim and flag("amax: keepdim", keepdim))
 
     def amin(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """The smallest; equal ones share the gradient."""
-        return Amin.apply(self, dim, keepdim)
+        return Amin.apply(self, dim, keepdim and flag("amin: keepdim", keepdim))
 
     def argmax(self, dim: int | None = None, keepdim: bool = False) -> Self:
         """The position of the largest (in flat order without `dim`), int64."""
-        return ArgMax.apply(self, dim, keepdim)
+        return ArgMax.apply(self, dim, keepdim and flag("argmax: keepdim", keepdim))
 
     def argmin(self, dim: int | None = None, keepdim: bool = False) -> Self:
         """The position of the smallest (in flat order without `dim`), int64."""
-        return ArgMin.apply(self, dim, keepdim)
+        return ArgMin.apply(self, dim, keepdim and flag("argmin: keepdim", keepdim))
 
     def all(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """Whether every element is nonzero."""
-        return extremum.All.apply(self, dim, keepdim)
+        return extremum.All.apply(self, dim, keepdim and flag("all: keepdim", keepdim))
 
     def any(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """Whether at least one element is nonzero."""
-        return extremum.Any.apply(self, dim, keepdim)
+        return extremum.Any.apply(self, dim, keepdim and flag("any: keepdim", keepdim))
 
     def maximum(self, other: Any) -> Self:
         """The larger of self and other, elementwise; equal ones share the gradient."""

@@ -58,7 +58,7 @@ class ShapeMethods(TensorBase):
     def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
         """How many elements of the storage lie between neighbours along each axis (or one)."""
         steps = tuple(step // self._array.itemsize for step in self._array.strides)
-        return steps if dim is None else steps[dim]
+        return steps if dim is None else steps[whole("stride: dim", dim)]
 
     def is_contiguous(self) -> bool:
         """Whether the elements stand in the storage in row-major order without gaps."""
@@ -101,7 +101,7 @@ class ShapeMethods(TensorBase):
     def unflatten(self, dim: int, sizes: Sequence[int]) -> Self:
         """One axis as several of these lengths; one of them may be -1."""
         axis = axis_of("unflatten", dim, self.ndim)
-        lengths = list(sizes)
+        lengths = [whole("unflatten: a length", each) for each in many("unflatten: sizes", sizes)]
         if -1 in lengths:
             known = -math.prod(lengths)
             lengths[lengths.index(-1)] = self.shape[axis] // known if known else 0
@@ -192,7 +192,7 @@ class ShapeMethods(TensorBase):
     def select(self, dim: int, index: int) -> Self:
         """The part at one position along `dim`, without that axis."""
         axis = axis_of("select", dim, self.ndim)
-        return Slice.apply(self, along(axis, int(index)))
+        return Slice.apply(self, along(axis, whole("select: index", index)))
 
     def narrow(self, dim: int, start: int, length: int) -> Self:
         """The part from `start` of the given length along `dim`."""
@@ -240,7 +240,8 @@ class ShapeMethods(TensorBase):
     def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
         """The diagonal `offset` above the main one of two axes, as the last axis."""
         require_axes("diagonal", self.shape, 2)
-        return Diagonal.apply(self, offset, *named_axes("diagonal", (dim1, dim2), self.ndim))
+        axes = named_axes("diagonal", (dim1, dim2), self.ndim)
+        return Diagonal.apply(self, whole("diagonal: offset", offset), *axes)
 
     # -- copies ----------------------------------------------------------------------------------
     def contiguous(self) -> Self:
@@ -265,6 +266,7 @@ class ShapeMethods(TensorBase):
         if dim is None:
             return self.flatten().repeat_interleave(repeats, 0)
         axis = axis_of("repeat_interleave", dim, self.ndim)
+        repeats = whole("repeat_interleave: repeats", repeats)
         require_counts("repeat_interleave", (repeats,))
         wider = (*self.shape[: axis + 1], repeats, *self.shape[axis + 1 :])
         return self.unsqueeze(axis + 1).expand(wider).flatten(axis, axis + 1)
@@ -289,8 +291,8 @@ class ShapeMethods(TensorBase):
 
     def tril(self, diagonal: int = 0) -> Self:
         """Zero above the diagonal `diagonal` of each matrix."""
-        return Tril.apply(self, diagonal)
+        return Tril.apply(self, whole("tril: diagonal", diagonal))
 
     def triu(self, diagonal: int = 0) -> Self:
         """Zero below the diagonal `diagonal` of each matrix."""
-        return Triu.apply(self, diagonal)
+        return Triu.apply(self, whole("triu: diagonal", diagonal))

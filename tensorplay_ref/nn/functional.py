@@ -8,6 +8,7 @@ from math import sqrt
 import numpy as np
 
 from .. import functions
+from ..arguments import amount, flag, many, whole
 from ..completion import public_names
 from ..dtypes import DTypeLike
 from ..ops.activation import Gelu, LeakyRelu, Silu, Softplus
@@ -69,12 +70,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """input where positive, else 0; written over input if `inplace`. Saves: the result."""
-    return input.relu_() if inplace else functions.relu(input)
+    return input.relu_() if flag("relu: inplace", inplace) else functions.relu(input)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """input where positive, else negative_slope * input. Saves: input."""
-    if inplace:
+    negative_slope = amount("leaky_relu: negative_slope", negative_slope)
+    if flag("leaky_relu: inplace", inplace):
         return in_place(LeakyRelu, input, negative_slope)
     return LeakyRelu.apply(input, negative_slope)
 
@@ -86,12 +88,13 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """input * sigmoid(input). Saves: input."""
-    return in_place(Silu, input) if inplace else Silu.apply(input)
+    return in_place(Silu, input) if flag("silu: inplace", inplace) else Silu.apply(input)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta * input)) / beta; input where beta * input > threshold. Saves: input."""
-    return Softplus.apply(input, beta, threshold)
+    amount("softplus: beta", beta)
+    return Softplus.apply(input, beta, amount("softplus: threshold", threshold))
 
 
 def sigmoid(input: Tensor) -> Tensor:
@@ -120,9 +123,10 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     The places come from the package's generator (`manual_seed`). Without `training` it is input.
     Saves: the boolean mask.
     """
-    if not 0.0 <= p <= 1.0:
+    inplace = flag("dropout: inplace", inplace)
+    if not 0.0 <= amount("dropout: p", p) <= 1.0:
         raise ValueError(f"dropout: the probability must lie between 0 and 1, found {p}")
-    if not training or p == 0.0:
+    if not flag("dropout: training", training) or p == 0.0:
         return input
     drawn = default_generator.numpy.random(input.shape, dtype=np.float32) >= p
     mask = wrap(Tensor, np.asarray(drawn), input.device, "dropout")
@@ -147,7 +151,7 @@ def layer_norm(
     Saves: input, mean, 1 / sqrt(var + eps), and weight.
     """
     lengths = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
-    shape = tuple(lengths)
+    shape = tuple(many("layer_norm: normalized_shape", lengths))
     if not shape or input.shape[input.ndim - len(shape) :] != shape:
         raise RuntimeError(
             f"layer_norm: normalized_shape {shape} must be the end of input's shape {input.shape}"
@@ -164,7 +168,7 @@ def layer_norm(
         weight = bias.new_ones(shape)
     tensors = [tensor for tensor in (input, weight, bias) if tensor is not None]
     axes = tuple(range(-len(shape), 0))
-    return LayerNorm.apply(tensors, axes, eps)
+    return LayerNorm.apply(tensors, axes, amount("layer_norm: eps", eps))
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
@@ -177,6 +181,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
     if weight.ndim != 2:
         raise RuntimeError(f"embedding: expected a weight with 2 axes, found {weight.shape}")
     if padding_idx is not None:
+        padding_idx = whole("embedding: padding_idx", padding_idx)
         if not -weight.shape[0] <= padding_idx < weight.shape[0]:
             raise IndexError(f"embedding: padding_idx {padding_idx} of {weight.shape[0]} rows")
         padding_idx %= weight.shape[0]
@@ -191,6 +196,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     if tensor.dtype.kind not in "iu":
         raise TypeError(f"one_hot: expected integers, found {tensor.dtype}")
     classes = tensor._array
+    num_classes = whole("one_hot: num_classes", num_classes)
     if num_classes < -1:
         raise RuntimeError(f"one_hot: num_classes must be -1 or more, found {num_classes}")
     if num_classes == -1:
@@ -227,9 +233,13 @@ def scaled_dot_product_attention(
 
     A position that may see nothing gets zeros, as in PyTorch.
     """
-    factor = 1.0 / sqrt(query.shape[-1]) if scale is None else scale
+    factor = (
+        1.0 / sqrt(query.shape[-1])
+        if scale is None
+        else amount("scaled_dot_product_attention: scale", scale)
+    )
     scores = (query * factor) @ key.mT
-    if is_causal:
+    if flag("scaled_dot_product_attention: is_causal", is_causal):
         if attn_mask is not None:
             raise RuntimeError(
                 "scaled_dot_product_attention: give attn_mask or is_causal, not both"

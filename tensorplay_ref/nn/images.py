@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..arguments import amount, flag, many, whole
 from ..ops.convolution import Conv2d, Geometry, MaxPool2d, Pair, Windows
 from ..ops.join import Pad
 from ..tensor import Tensor
@@ -55,7 +56,9 @@ def conv2d(
     if bias is not None and bias.shape != weight.shape[:1]:
         raise RuntimeError(f"conv2d: expected a bias of {weight.shape[:1]}, found {bias.shape}")
     tensors = [images, weight] if bias is None else [images, weight, bias]
-    result = Conv2d.apply(tensors, Geometry(size, steps, border, gaps), groups)
+    result = Conv2d.apply(
+        tensors, Geometry(size, steps, border, gaps), whole("conv2d: groups", groups)
+    )
     return result.squeeze(0) if single else result
 
 
@@ -92,11 +95,12 @@ def avg_pool2d(
     images, single = _batch("avg_pool2d", input)
     geometry = _geometry("avg_pool2d", kernel_size, stride, padding, 1)
     sums = _window_sums(images, geometry)
+    counted = flag("avg_pool2d: count_include_pad", count_include_pad)
     if divisor_override is not None:
         if divisor_override == 0:
             raise RuntimeError("avg_pool2d: divisor_override must not be 0")
-        result = sums / divisor_override
-    elif count_include_pad or not any(geometry.padding):
+        result = sums / whole("avg_pool2d: divisor_override", divisor_override)
+    elif counted or not any(geometry.padding):
         result = sums / (geometry.size[0] * geometry.size[1])
     else:
         result = sums / _window_sums(images.new_ones((1, 1, *images.shape[2:])), geometry)
@@ -114,13 +118,14 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     """
     if mode != "constant":
         raise NotImplementedError(f"pad: mode {mode!r} is not there, only 'constant'")
+    pad = [whole("pad: a width", each) for each in many("pad: pad", pad)]
     if len(pad) % 2 or len(pad) > 2 * input.ndim or min(pad, default=0) < 0:
         raise RuntimeError(
             f"pad: expected at most {input.ndim} pairs of non-negative numbers, found {tuple(pad)}"
         )
     pairs = [(pad[i], pad[i + 1]) for i in range(0, len(pad), 2)]
     widths = [(0, 0)] * (input.ndim - len(pairs)) + pairs[::-1]
-    return Pad.apply(input, tuple(widths), value)
+    return Pad.apply(input, tuple(widths), amount("pad: value", value))
 
 
 def _window_sums(images: Tensor, geometry: Geometry) -> Tensor:

@@ -13,6 +13,7 @@ import numpy as np
 
 from .elementwise import binary
 from .operation import Operation
+from .promotion import require_real
 
 
 def on_bits(sign: str, ufunc: np.ufunc) -> Callable[..., Any]:
@@ -26,6 +27,16 @@ def on_bits(sign: str, ufunc: np.ufunc) -> Callable[..., Any]:
                     "compare first, for example x > 0"
                 )
         return ufunc(*operands)
+
+    return forward
+
+
+def in_order(sign: str, ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
+    """A ufunc that asks which is larger, as `forward`. Errors: RuntimeError for complex numbers."""
+
+    def forward(x: Any, y: Any) -> Any:
+        require_real(sign, x.dtype)
+        return ufunc(x, y)
 
     return forward
 
@@ -57,27 +68,27 @@ class Ne(Comparison):
 
 
 class Lt(Comparison):
-    """self < other, boolean. Saves: nothing."""
+    """self < other, boolean, of real numbers. Saves: nothing."""
 
-    forward = np.less
+    forward = in_order("<", np.less)
 
 
 class Le(Comparison):
-    """self <= other, boolean. Saves: nothing."""
+    """self <= other, boolean, of real numbers. Saves: nothing."""
 
-    forward = np.less_equal
+    forward = in_order("<=", np.less_equal)
 
 
 class Gt(Comparison):
-    """self > other, boolean. Saves: nothing."""
+    """self > other, boolean, of real numbers. Saves: nothing."""
 
-    forward = np.greater
+    forward = in_order(">", np.greater)
 
 
 class Ge(Comparison):
-    """self >= other, boolean. Saves: nothing."""
+    """self >= other, boolean, of real numbers. Saves: nothing."""
 
-    forward = np.greater_equal
+    forward = in_order(">=", np.greater_equal)
 
 
 class LogicalAnd(Comparison):

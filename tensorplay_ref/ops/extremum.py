@@ -14,6 +14,7 @@ import numpy as np
 from .dims import axis_of, kept
 from .gather import ScatterAdd
 from .operation import Operation, common_device, make_result, record, recording
+from .promotion import require_real
 from .reduction import Reduction, Sum, reduce, require_elements
 from .selection import Where
 from .shape import Reshape
@@ -30,11 +31,13 @@ class Amax(Reduction):
     """
 
     saves = ("self", "result")
+    called: ClassVar[str] = "amax"
     ufunc: ClassVar[np.ufunc] = np.maximum
 
     @classmethod
     def forward(cls, x: Anything, axes: Anything, keepdim: bool = False) -> Anything:
-        require_elements(cls.__name__, x, axes)
+        require_real(cls.called, x.dtype)
+        require_elements(cls.called, x, axes)
         return reduce(cls.ufunc, x, axes, keepdim)
 
     def backward(self, grad: Anything) -> Anything:
@@ -55,6 +58,7 @@ class Amin(Amax):
     Errors: RuntimeError or IndexError when there are no elements.
     """
 
+    called = "amin"
     ufunc = np.minimum
 
 
@@ -64,12 +68,16 @@ class MaxAll(Amax):
     Saves: self and result.
     """
 
+    called = "max"
+
 
 class MinAll(Amin):
     """MinAll.apply(self): the smallest of all elements, without axes; see Amin.
 
     Saves: self and result.
     """
+
+    called = "min"
 
 
 class MaxDim(Operation):
@@ -84,6 +92,7 @@ class MaxDim(Operation):
     """
 
     saves = ("indices",)
+    called: ClassVar[str] = "max"
     position: ClassVar[typing.Callable[..., Anything]] = np.argmax
 
     @classmethod
@@ -91,7 +100,7 @@ class MaxDim(Operation):
         x, dim, *rest = args
         keepdim = bool(rest and rest[0])
         device = common_device(cls, (x,))
-        axis = axis_of(cls.__name__, dim, x.ndim)
+        axis = axis_of(cls.called, dim, x.ndim)
         values, index = cls.forward(x._array, axis, keepdim)
         result = make_result(cls, (x,), values, device)
         indices = make_result(cls, (x,), index, device)
@@ -101,8 +110,9 @@ class MaxDim(Operation):
 
     @classmethod
     def forward(cls, x: Anything, axis: int, keepdim: bool) -> Anything:
+        require_real(cls.called, x.dtype)
         array = np.atleast_1d(x)
-        require_elements(cls.__name__, array, (axis,))
+        require_elements(cls.called, array, (axis,))
         index = np.expand_dims(cls.position(array, axis=axis), axis)
         values = np.take_along_axis(array, index, axis)
         shape = kept(x.shape, (axis,)) if keepdim else x.shape[:axis] + x.shape[axis + 1 :]
@@ -129,6 +139,7 @@ class MinDim(MaxDim):
     Errors: IndexError when the dimension has no elements.
     """
 
+    called = "min"
     position = np.argmin
 
 
@@ -142,19 +153,21 @@ class ArgMax(Operation):
     """
 
     differentiable = False
+    called: ClassVar[str] = "argmax"
     position: ClassVar[typing.Callable[..., Anything]] = np.argmax
 
     @classmethod
     def forward(cls, x: Anything, dim: int | None = None, keepdim: bool = False) -> Anything:
-        axis = None if dim is None else axis_of(cls.__name__, dim, x.ndim)
+        require_real(cls.called, x.dtype)
+        axis = None if dim is None else axis_of(cls.called, dim, x.ndim)
         if x.ndim == 0:
             return np.zeros((), np.int64)
         if axis is None and not x.size:
             raise IndexError(
-                f"{cls.__name__}: the tensor of shape {x.shape} has no elements; name a dimension "
+                f"{cls.called}: the tensor of shape {x.shape} has no elements; name a dimension "
                 "to reduce that is not empty"
             )
-        require_elements(cls.__name__, x, None if axis is None else (axis,))
+        require_elements(cls.called, x, None if axis is None else (axis,))
         return np.asarray(cls.position(x, axis=axis, keepdims=keepdim)).astype(np.int64)
 
 
@@ -164,6 +177,7 @@ class ArgMin(ArgMax):
     Saves: nothing; it has no gradient.
     """
 
+    called = "argmin"
     position = np.argmin
 
 

@@ -59,6 +59,18 @@ def number_as(value: Any, dtype: np.dtype[Any]) -> Any:
         raise OverflowError(f"{value} cannot be stored as {dtype}: it is too large") from None
 
 
+def require_real(operation: str, dtype: np.dtype[Any]) -> None:
+    """Refuse complex numbers, which have no order and no nearest whole one.
+
+    Errors: RuntimeError naming the operation.
+    """
+    if dtype.kind == "c":
+        raise RuntimeError(
+            f"{operation}: expected real numbers, found {dtype}; of complex ones take a real "
+            "quantity first, for example x.abs()"
+        )
+
+
 _RANKS = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 

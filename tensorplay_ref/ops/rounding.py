@@ -8,12 +8,21 @@ from typing import Any
 import numpy as np
 
 from .operation import Operation
+from .promotion import require_real
 from .temporaries import zeros
 
 
-def keeping_integers(ufunc: np.ufunc) -> Callable[[Any], Any]:
-    """A ufunc that rounds, as `forward`; of integers it makes a copy."""
-    return lambda x: ufunc(x) if x.dtype.kind in "fc" else x.copy()
+def keeping_integers(name: str, ufunc: np.ufunc) -> Callable[[Any], Any]:
+    """A ufunc that rounds, as `forward`; of integers it makes a copy.
+
+    Errors: RuntimeError for complex numbers.
+    """
+
+    def forward(x: Any) -> Any:
+        require_real(name, x.dtype)
+        return ufunc(x) if x.dtype.kind == "f" else x.copy()
+
+    return forward
 
 
 class Round(Operation):
@@ -22,7 +31,7 @@ class Round(Operation):
     Saves: nothing.
     """
 
-    forward = keeping_integers(np.rint)
+    forward = keeping_integers("round", np.rint)
 
     def backward(self, grad: Any) -> Any:
         return zeros(grad)
@@ -34,7 +43,7 @@ class Floor(Round):
     Saves: nothing.
     """
 
-    forward = keeping_integers(np.floor)
+    forward = keeping_integers("floor", np.floor)
 
 
 class Ceil(Round):
@@ -43,7 +52,7 @@ class Ceil(Round):
     Saves: nothing.
     """
 
-    forward = keeping_integers(np.ceil)
+    forward = keeping_integers("ceil", np.ceil)
 
 
 class Trunc(Round):
@@ -52,4 +61,4 @@ class Trunc(Round):
     Saves: nothing.
     """
 
-    forward = keeping_integers(np.trunc)
+    forward = keeping_integers("trunc", np.trunc)

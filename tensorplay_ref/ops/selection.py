@@ -13,7 +13,7 @@ from ..tensor_base import TensorBase
 from .comparison import Comparison, Gt, Lt
 from .elementwise import binary, shapes_differ
 from .operation import Operation, common_device, make_result, record, recording
-from .promotion import number_as, promoted, result_type
+from .promotion import number_as, promoted, require_real, result_type
 from .unary import Cast
 
 
@@ -126,6 +126,9 @@ class Clamp(Operation):
         x, low, high = args
         if not isinstance(low, TensorBase) and not isinstance(high, TensorBase):
             return super().apply(x, low, high)
+        for each in (x, low, high):
+            if isinstance(each, TensorBase):
+                require_real("clamp", each.dtype)
         x = x if low is None else cls.within(x, Lt, low)
         return x if high is None else cls.within(x, Gt, high)
 
@@ -144,6 +147,7 @@ class Clamp(Operation):
         if not bounds:
             raise RuntimeError("clamp: at least one of min and max must not be None")
         dtype = result_type(x, *bounds)
+        require_real("clamp", dtype)
         out = x.astype(dtype)
         if low is not None:
             np.maximum(out, number_as(low, dtype), out=out)
@@ -171,8 +175,12 @@ class Maximum(Operation):
 
     arity = 2
     saves = ("self", "other")
-    forward: ClassVar[Any] = np.maximum
     loses: ClassVar[type[Comparison]] = Lt
+
+    @staticmethod
+    def forward(x: Any, y: Any) -> Any:
+        require_real("maximum", x.dtype)
+        return np.maximum(x, y)
 
     def backward(self, grad: Any) -> Any:
         a, b = self.read()
@@ -197,8 +205,12 @@ class Minimum(Maximum):
     Saves: self and other, which are compared in backward; a number is kept as it is.
     """
 
-    forward = np.minimum
     loses = Gt
+
+    @staticmethod
+    def forward(x: Any, y: Any) -> Any:
+        require_real("minimum", x.dtype)
+        return np.minimum(x, y)
 
 
 def require_mask(operation: str, role: str, mask: Any) -> None:

@@ -1,0 +1,98 @@
+"""Flags that are no flags, numbers that are none: the error names the call, the argument, both."""
+
+import numpy as np
+import pytest
+
+import tensorplay_ref as tp
+
+F = tp.nn.functional
+X = tp.tensor(np.arange(1.0, 13.0).reshape(3, 4))
+IMAGE, KERNEL = tp.ones(1, 1, 6, 6), tp.ones(1, 1, 3, 3)
+REDUCTIONS = ("sum", "mean", "var", "std", "amax", "amin", "argmax", "argmin", "max", "min", "all")
+REDUCTIONS += ("any", "prod", "norm", "logsumexp")
+
+
+def reduced(name, keepdim):
+    return getattr(X, name)(dim=0, keepdim=keepdim)
+
+
+FLAGS = {
+    **{f"{name}: keepdim": (lambda wrong, name=name: reduced(name, wrong)) for name in REDUCTIONS},
+    "var: unbiased": lambda wrong: X.var(0, wrong),
+    "std: unbiased": lambda wrong: X.std(0, wrong),
+    "sort: descending": lambda wrong: X.sort(0, wrong),
+    "sort: stable": lambda wrong: X.argsort(0, False, wrong),
+    "topk: largest": lambda wrong: X.topk(1, 0, wrong),
+    "index_put: accumulate": lambda wrong: X.index_put((tp.tensor([0]),), X[:1], wrong),
+    "index_put_: accumulate": lambda wrong: X.clone().index_put_((tp.tensor([0]),), X[:1], wrong),
+    "to: non_blocking": lambda wrong: X.to("cpu", non_blocking=wrong),
+    "to: copy": lambda wrong: X.to("cpu", copy=wrong),
+    "relu: inplace": lambda wrong: F.relu(X.clone(), wrong),
+    "leaky_relu: inplace": lambda wrong: F.leaky_relu(X.clone(), 0.1, wrong),
+    "silu: inplace": lambda wrong: F.silu(X.clone(), wrong),
+    "dropout: inplace": lambda wrong: F.dropout(X.clone(), 0.5, True, wrong),
+    "dropout: training": lambda wrong: F.dropout(X, 0.5, wrong),
+    "avg_pool2d: count_include_pad": lambda wrong: F.avg_pool2d(IMAGE, 2, 2, 0, wrong),
+    "scaled_dot_product_attention: is_causal": lambda wrong: F.scaled_dot_product_attention(
+        X, X, X, is_causal=wrong
+    ),
+}
+NUMBERS = {
+    "norm: p": lambda wrong: X.norm(wrong),
+    "var: correction": lambda wrong: X.var(correction=wrong),
+    "std: correction": lambda wrong: X.std(correction=wrong),
+    "leaky_relu: negative_slope": lambda wrong: F.leaky_relu(X, wrong),
+    "softplus: beta": lambda wrong: F.softplus(X, wrong),
+    "softplus: threshold": lambda wrong: F.softplus(X, 1.0, wrong),
+    "dropout: p": lambda wrong: F.dropout(X, wrong),
+    "layer_norm: eps": lambda wrong: F.layer_norm(X, (4,), eps=wrong),
+    "pad: value": lambda wrong: F.pad(X, (1, 1), value=wrong),
+    "scaled_dot_product_attention: scale": lambda wrong: F.scaled_dot_product_attention(
+        X, X, X, scale=wrong
+    ),
+}
+WHOLE = {
+    "select: index": lambda wrong: X.select(0, wrong),
+    "diagonal: offset": lambda wrong: X.diagonal(wrong),
+    "tril: diagonal": lambda wrong: X.tril(wrong),
+    "triu: diagonal": lambda wrong: X.triu(wrong),
+    "stride: dim": lambda wrong: X.stride(wrong),
+    "repeat_interleave: repeats": lambda wrong: X.repeat_interleave(wrong, 0),
+    "unflatten: a length": lambda wrong: X.unflatten(1, (2, wrong)),
+    "one_hot: num_classes": lambda wrong: F.one_hot(tp.tensor([0]), wrong),
+    "embedding: padding_idx": lambda wrong: F.embedding(tp.tensor([0]), X, wrong),
+    "conv2d: groups": lambda wrong: F.conv2d(IMAGE, KERNEL, groups=wrong),
+    "avg_pool2d: divisor_override": lambda wrong: F.avg_pool2d(IMAGE, 2, divisor_override=wrong),
+    "pad: a width": lambda wrong: F.pad(X, (1, wrong)),
+}
+
+
+def refused(call, wrong, words):
+    with pytest.raises(TypeError) as caught:
+        call(wrong)
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize("name", FLAGS)
+@pytest.mark.parametrize("wrong", ["no", [1]])
+def test_a_flag_is_true_or_false(name, wrong):
+    refused(FLAGS[name], wrong, f"{name} must be True or False, found {wrong!r}")
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_is_a_number(name):
+    refused(NUMBERS[name], "a", f"{name} must be a number, found 'a'")
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("wrong", ["a", 1.5])
+def test_a_position_or_a_count_is_a_whole_number(name, wrong):
+    refused(WHOLE[name], wrong, f"{name} must be a whole number, found {wrong!r}")
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+@pytest.mark.parametrize("yes", [True, 1, np.True_])
+def test_what_counts_as_true_keeps_the_axis(name, yes):
+    found = reduced(name, yes)
+    found = found[0] if isinstance(found, tuple) else found
+    assert found.shape == (1, 4)

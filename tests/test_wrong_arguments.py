@@ -96,3 +96,17 @@ def test_what_counts_as_true_keeps_the_axis(name, yes):
     found = reduced(name, yes)
     found = found[0] if isinstance(found, tuple) else found
     assert found.shape == (1, 4)
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 3)])
+def test_a_copy_that_does_not_fit_is_named_as_it_was_called(shape):
+    x = tp.zeros(3)
+    for name, call in {
+        "copy_": lambda: x.copy_(tp.ones(shape)),
+        "setitem": lambda: x.__setitem__(slice(None), tp.ones(shape)),
+    }.items():
+        with pytest.raises(RuntimeError) as caught:
+            call()
+        words = f"{name}: shapes (3,) and {shape} do not broadcast to the first"
+        assert str(caught.value).startswith(words)
+    assert x.tolist() == [0.0, 0.0, 0.0] and x._version == 0

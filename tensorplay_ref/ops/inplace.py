@@ -77,7 +77,10 @@ def copy_(target: Any, source: Any, operation: str = "copy_") -> Any:
     try:
         out = np.broadcast_to(values, target._array.shape)
     except ValueError:
-        raise shapes_differ(CopyInto, target._array, values) from None
+        raise RuntimeError(
+            f"{operation}: shapes {target.shape} and {values.shape} do not broadcast to the first: "
+            "counted from the last axis, lengths of the second must be equal or 1"
+        ) from None
     if np.may_share_memory(out, target._array):
         out = out.copy()
     node = _record(CopyInto, target, (source,), (), ()) if recorded else None

@@ -74,7 +74,7 @@ def gradgradcheck(
         rng = np.random.default_rng(0)
         incoming = [_like(output, rng.standard_normal(output.shape)) for output in outputs]
     else:
-        incoming = _listed("inputs", grad_outputs)
+        incoming = _listed("grad_outputs", grad_outputs)
     for tensor in incoming:
         tensor._requires_grad = True
 

@@ -15,6 +15,7 @@ from ..buffers import like
 from .elementwise import binary
 from .error_function import error_function
 from .operation import Operation, make_result, unary
+from .promotion import require_real
 from .selection import Where
 from .temporaries import afresh, blockwise, floating, zeros
 from .unary import Exp, GradientOf, Tanh
@@ -53,6 +54,7 @@ class Relu(Operation):
 
     @staticmethod
     def forward(x: Any) -> Any:
+        require_real("relu", x.dtype)
         return afresh(np.maximum, x, 0)
 
     def backward(self, grad: Any) -> Any:

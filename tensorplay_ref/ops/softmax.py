@@ -14,6 +14,7 @@ from ..buffers import like
 from .arithmetic import Mul
 from .dims import axis_of
 from .operation import Operation
+from .promotion import require_real
 from .reduction import Reduction, Sum, reduce, total
 from .temporaries import floating, reuse
 from .unary import GradientOf
@@ -147,7 +148,11 @@ class LogSoftmaxBackward(GradientOf):
 
 
 def axes_along(operation: str, dim: int, x: Any) -> tuple[int, ...]:
-    """The axis that `dim` names, as NumPy's reductions take it; none of an array without axes."""
+    """The axis that `dim` names, as NumPy's reductions take it; none of an array without axes.
+
+    Errors: RuntimeError for complex numbers, of which none is the largest.
+    """
+    require_real(operation, x.dtype)
     axis = axis_of(operation, dim, x.ndim)
     return (axis,) if x.ndim else ()
 

@@ -16,6 +16,7 @@ from ..tensor_base import host_tensor
 from .arithmetic import Add, Div, Mul
 from .elementwise import binary
 from .operation import Operation
+from .promotion import require_real
 from .temporaries import afresh, floating, of_floats, reuse, zeros
 
 
@@ -185,6 +186,7 @@ class Sign(Operation):
 
     @staticmethod
     def forward(x: Any) -> Any:
+        require_real("sign", x.dtype)
         out = np.greater(x, 0).astype(x.dtype)
         return out if x.dtype.kind in "bu" else np.subtract(out, np.less(x, 0), dtype=x.dtype)
 

@@ -28,6 +28,10 @@ NEEDS_ORDER = {
     "floor": [lambda: Z.floor()],
     "ceil": [lambda: Z.ceil()],
     "trunc": [lambda: Z.trunc()],
+    "relu": [lambda: Z.relu(), lambda: tp.nn.functional.relu(Z)],
+    "sign": [lambda: Z.sign(), lambda: np.sign(Z)],
+    "softmax": [lambda: Z.softmax(0)],
+    "log_softmax": [lambda: Z.log_softmax(1)],
 }
 CASES = [(name, call) for name, calls in NEEDS_ORDER.items() for call in calls]
 

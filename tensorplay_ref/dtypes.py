@@ -44,10 +44,15 @@ half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 bool: Dtype = np.dtype(np.bool_)
 
-# What a tensor may hold. NumPy has more (long double, dates, text), which the others do not.
-SUPPORTED = frozenset(
-    {bool, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128}
-)
+# What a tensor may hold, each by the one object that stands for it here: NumPy can have several for
+# one dtype, and operations compare with `is` before they look closer. NumPy has more dtypes (long
+# double, dates, text), which the others do not.
+SUPPORTED = {
+    dtype: dtype
+    for dtype in (
+        bool, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128
+    )
+}  # fmt: skip
 
 
 def supported_dtype(operation: str, dtype: DTypeLike) -> Dtype:
@@ -56,8 +61,8 @@ def supported_dtype(operation: str, dtype: DTypeLike) -> Dtype:
     Errors: TypeError for one that tensors do not have.
     """
     found = numpy_dtype(operation, dtype)
-    native = found.newbyteorder("=")
-    if native not in SUPPORTED:
+    native = SUPPORTED.get(found.newbyteorder("="))
+    if native is None:
         raise TypeError(f"{operation}: dtype {found} is not supported; tensors hold {_names()}")
     return native
 

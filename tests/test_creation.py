@@ -88,6 +88,14 @@ def test_a_dtype_can_be_given_in_many_ways(dtype: Any) -> None:
     assert tp.tensor([1], dtype=dtype).dtype == tp.float64
 
 
+@pytest.mark.parametrize("name", ["bool", "int64", "float16", "float32", "float64", "complex64"])
+def test_a_dtype_is_one_object_however_it_was_named(name: str) -> None:
+    # Operations compare dtypes with `is` first; another object for the same dtype would be slower.
+    dtype = np.dtype(name)
+    for spelling in (name, dtype, dtype.type, dtype.newbyteorder("S"), dtype.newbyteorder("=")):
+        assert tp.zeros(2, dtype=spelling).dtype is dtype
+
+
 def test_the_dtypes_are_those_of_tensors() -> None:
     names = {x.dtype: x for x in (tp.ones(1), tp.ones(1, dtype=tp.int64))}
     assert tp.float32 in names and tp.long in names

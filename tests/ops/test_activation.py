@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tensorplay_ref as tp
-from tensorplay_ref.ops.activation import Erf, Gelu, LeakyRelu, Silu, Softplus
+from tensorplay_ref.ops.activation import LONG, Erf, Gelu, LeakyRelu, Silu, Softplus
 
 from .gradients import (
     Case,
@@ -85,6 +85,24 @@ def test_relu_of_a_strided_gradient() -> None:
     upstream = tp.tensor(np.arange(8.0).reshape(4, 2)).T
     (gradient,) = tp.autograd.grad(x.relu(), x, upstream)
     np.testing.assert_array_equal(gradient.numpy(), upstream.numpy() * (point > 0))
+
+
+@pytest.mark.parametrize("length", [LONG - 1, LONG, LONG + 1])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_relu_of_long_rows_is_that_of_each_element(length: int, dtype: Any, order: Any) -> None:
+    special = [0.0, -0.0, 3.0, -3.0]
+    if np.dtype(dtype).kind == "f":
+        special += [np.nan, np.inf, -np.inf]
+    points = np.asarray(np.resize(special, (3, length)), dtype, order=order)
+    result = tp.tensor(points).relu().numpy()
+    alone = [[tp.tensor(point).relu().item() for point in row] for row in points]
+    assert result.dtype == dtype
+    np.testing.assert_array_equal(result, alone)
+    (gradient,) = tp.autograd.grad(
+        (x := tp.tensor(points.astype(np.float64), requires_grad=True)).relu(), x, tp.ones_like(x)
+    )
+    np.testing.assert_array_equal(gradient.numpy(), ~(points <= 0))
 
 
 def test_relu_keeps_integers_and_half_precision() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..ops.activation import Softplus
 from ..ops.binary_cross_entropy import BceLoss
-from ..ops.loss import MseLoss, NllLoss
+from ..ops.loss import MseLoss, NllLoss, is_plain
 from ..tensor import Tensor
 
 # Beyond this softplus(x) and x are the same number in float64, so the formula for it loses nothing.
@@ -82,7 +82,8 @@ def nll_loss(
     """
     _constant("nll_loss", weight)
     checked = _checked("nll_loss", reduction)
-    return NllLoss.apply(input, target, weight, ignore_index, checked)
+    plain = is_plain(input._array, target, weight, ignore_index)
+    return NllLoss.apply(input, target, weight, None if plain else ignore_index, checked)
 
 
 def binary_cross_entropy_with_logits(

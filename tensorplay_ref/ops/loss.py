@@ -53,20 +53,21 @@ class NllLoss(Operation):
 
     log_probabilities (N, C, ...) or (C,); target: classes (N, ...), int64, or one class; weight:
     a factor for each class, or None. Minus the log probability of each target; the mean divides by
-    the sum of the weights; targets equal to ignore_index count nothing.
+    the sum of the weights; targets equal to ignore_index count nothing. ignore_index=None says that
+    the caller knows `is_plain` to be true, so neither direction looks at the targets again.
     Saves: target, and weight if given.
     """
 
     saves = ("target", "weight")
 
     @staticmethod
-    def forward(x: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
-        if is_plain(x, target, weight, ignore_index):
+    def forward(x: Any, target: Any, weight: Any, ignore_index: int | None, reduction: str) -> Any:
+        if ignore_index is None:
             picked = x[np.arange(len(x)), target._array]
             if reduction == "none":
                 return -picked
-            loss = -total(picked, None, False)
-            return np.asarray(loss / len(x) if reduction == "mean" else loss, x.dtype)
+            sum_of_logs = total(picked, None, False)
+            return np.asarray(sum_of_logs / -(len(x) if reduction == "mean" else 1), x.dtype)
         factors = factors_of(x, target, weight, ignore_index)
         places = places_of(x.ndim, target._array, ignore_index)
         picked = np.take_along_axis(x, places, min(1, x.ndim - 1)).reshape(factors.shape)
@@ -100,10 +101,15 @@ class NllLossBackward(Operation):
 
     @staticmethod
     def forward(
-        g: Any, target: Any, weight: Any, ignore_index: int, reduction: str, shape: tuple[int, ...]
+        g: Any,
+        target: Any,
+        weight: Any,
+        ignore_index: int | None,
+        reduction: str,
+        shape: tuple[int, ...],
     ) -> Any:
         out = np.zeros(shape, g.dtype)
-        if is_plain(out, target, weight, ignore_index):
+        if ignore_index is None:
             out[np.arange(len(out)), target._array] = -g / len(out) if reduction == "mean" else -g
             return out
         factors = factors_of(out, target, weight, ignore_index)

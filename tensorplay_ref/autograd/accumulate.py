@@ -81,8 +81,7 @@ def added(held: Any, grad: Any, owned: bool, create_graph: bool) -> Any:
         own = grad
         if not owned:
             own = grad.clone() if create_graph else own_copy(grad)
-        if own._storage.allocation is not None:
-            own._storage.relabel("gradients")
+        own._storage.relabel("gradients")
         return own
     array = held._array
     # An expanded tensor that somebody has assigned to `.grad` cannot be written.

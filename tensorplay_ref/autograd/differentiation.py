@@ -217,16 +217,17 @@ def _one_for(node: Node, number: int) -> TensorBase:
 
 
 def _one(output: TensorBase) -> TensorBase:
-    if output._array.size != 1:
+    array = output._array
+    if array.size != 1:
         raise RuntimeError(
             "grad can be implicitly created only for scalar outputs; this one has shape "
-            f"{output.shape}: pass its gradient, or take .sum() first"
+            f"{array.shape}: pass its gradient, or take .sum() first"
         )
-    if output.dtype.kind == "c":
+    if array.dtype.kind == "c":
         raise RuntimeError(
             "grad can be implicitly created only for real scalar outputs; this one is complex"
         )
     # Of all ways to an array of ones this is the fastest, and every backward begins with it.
-    array = np.empty(output._array.shape, output._array.dtype)
-    array.fill(1)
-    return new_tensor(type(output), array, new_storage(array, output.device, "ones_like"))
+    one = np.empty(array.shape, array.dtype)
+    one.fill(1)
+    return new_tensor(type(output), one, new_storage(one, output._storage.device, "ones_like"))

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from ..device import CPU
-from .accumulate import own_copy, put
+from ..tensor_base import leaf_lock
+from .accumulate import added, own_copy, put
 from .anomaly import anomaly, check_for_nan
 from .grad_mode import grad_enabled
 from .hooks import fitted_to_result, run_posthooks, run_prehooks, run_tensor_hooks
@@ -222,12 +223,17 @@ def put_all(arrived: list[tuple[AccumulateGrad, Any, bool]], create_graph: bool)
     """Add the gradients that have arrived to their leaves: all of them or none."""
     if not create_graph:
         # First everything that can fail for want of memory, then the adding, which cannot.
-        for position, (leaf, grad, own) in enumerate(arrived):
-            if not own and leaf.variable._grad is None:
-                arrived[position] = (leaf, own_copy(grad), True)
+        for position, (node, grad, own) in enumerate(arrived):
+            if not own and node.variable._grad is None:
+                arrived[position] = (node, own_copy(grad), True)
     arrived.reverse()
-    while arrived:
-        put(*arrived.pop(), create_graph)
+    with leaf_lock:
+        while arrived:
+            node, grad, own = arrived.pop()
+            leaf = node.variable
+            leaf._grad = added(leaf._grad, grad, own, create_graph)
+            if watchers:
+                notify("accumulate", node, variable=leaf, grad=leaf._grad)
 
 
 def put_with_hooks(node: AccumulateGrad, grad: Any, create_graph: bool) -> None:

@@ -186,7 +186,7 @@ class GradientEdge(NamedTuple):
 
 def accumulator_of(leaf: TensorBase) -> AccumulateGrad:
     """The leaf's AccumulateGrad node, made at first use, kept alive by the graphs that use it."""
-    record = leaf_of(leaf)
+    record = leaf._leaf or leaf_of(leaf)
     if record.stands_for is not None:
         return accumulator_of(record.stands_for)
     node = record.accumulator()
@@ -203,7 +203,7 @@ def _new_accumulator(leaf: TensorBase) -> AccumulateGrad:
     node = AccumulateGrad()
     node.variable = leaf
     node.input_nodes, node.input_numbers, node.saved_slots, node.params = (), None, (), ()
-    node.result_shape, node.result_dtype = leaf.shape, leaf.dtype
+    node.result_shape, node.result_dtype = leaf._array.shape, leaf._array.dtype
     node.node_extras = None
     node.sequence_number = next_sequence()
     return node

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.grad_mode import grad_enabled
+from ..autograd.saved import save
 from ..buffers import LARGE, empty
 from ..device import CPU
 from ..tensor_base import host_tensor
@@ -32,10 +33,12 @@ class Matmul(Operation):
         try:
             if a.dtype is not b.dtype:
                 a, b = promoted(a, b)
+            if a.ndim == b.ndim == 2:
+                return product(a, b)
             if a.ndim > 2 and b.ndim == 2 and a.flags.c_contiguous and a.size:
                 # One product of all rows is much faster than one for each matrix of the batch.
                 return product(a.reshape(-1, a.shape[-1]), b, (*a.shape[:-1], b.shape[1]))
-            alike = a.ndim == b.ndim > 1 and (a.ndim == 2 or a.shape[:-2] == b.shape[:-2])
+            alike = a.ndim == b.ndim > 1 and a.shape[:-2] == b.shape[:-2]
             return product(a, b) if alike else np.matmul(a, b)
         except (ValueError, AttributeError):  # an attribute that a number does not have
             raise RuntimeError(
@@ -50,8 +53,8 @@ class Matmul(Operation):
 
     def save(self, result: Any, a: Any, b: Any) -> None:
         need_a, need_b = self.input_nodes
-        self.saved_slots = (self.keep(a) if need_b else None, self.keep(b) if need_a else None)
-        self.params = (a.ndim, b.ndim)
+        self.saved_slots = (save(a, self) if need_b else None, save(b, self) if need_a else None)
+        self.params = (a._array.ndim, b._array.ndim)
 
     def backward(self, grad: Any) -> Any:
         rows, columns = self.params
@@ -82,18 +85,18 @@ class Matmul(Operation):
         Layers are made of products, and their gradients are most of a training step.
         """
         kind, g = type(grad), grad._array
-        a, b = [None if slot is None else slot.array(self) for slot in self.saved_slots]
-        if g.ndim > 2 and self.params[1] == 2:
+        rows_in_batches = g.ndim > 2 and self.params[1] == 2
+        if rows_in_batches:
             g = np.ascontiguousarray(g)  # once for both: each takes all rows together
+        slot_a, slot_b = self.saved_slots
         for_a = for_b = None
-        if b is not None:
-            for_a = host_tensor(kind, Matmul.forward(g, b.swapaxes(-1, -2)))
-        if a is not None:
-            if a.ndim > 2 and self.params[1] == 2:
-                product_of_rows = product(a.reshape(-1, a.shape[-1]).T, g.reshape(-1, g.shape[-1]))
-                for_b = host_tensor(kind, product_of_rows)
-            else:
-                for_b = host_tensor(kind, Matmul.forward(a.swapaxes(-1, -2), g))
+        if slot_b is not None:
+            for_a = host_tensor(kind, Matmul.forward(g, slot_b.array(self).mT))
+        if slot_a is not None:
+            a = slot_a.array(self)
+            if rows_in_batches:
+                a, g = a.reshape(-1, a.shape[-1]), g.reshape(-1, g.shape[-1])
+            for_b = host_tensor(kind, Matmul.forward(a.mT, g))
         return for_a, for_b
 
 
@@ -102,8 +105,8 @@ def product(a: Any, b: Any, shape: tuple[int, ...] | None = None) -> Any:
 
     `shape` is that of the result if its rows are more than one axis.
     """
-    size = a.size // a.shape[-1] * b.shape[-1] if a.size else 0
-    if size * a.itemsize < LARGE or a.dtype.kind != "f" or a.dtype is not b.dtype:
+    nbytes = a.nbytes and a.nbytes // a.shape[-1] * b.shape[-1]
+    if nbytes < LARGE or a.dtype.kind != "f" or a.dtype is not b.dtype:
         out = np.matmul(a, b)
         return out if shape is None else out.reshape(shape)
     rows = (*a.shape[:-1], b.shape[-1])

@@ -8,6 +8,7 @@ from ..arguments import amount, flag
 from ..ops import extremum
 from ..ops.extremum import Amax, Amin, ArgMax, ArgMin, MaxAll, MaxDim, MinAll, MinDim
 from ..ops.norm import Norm, Std, Var
+from ..ops.operation import unary
 from ..ops.reduction import Cumsum, Mean, Prod, Sum
 from ..ops.selection import Maximum, Minimum
 from ..ops.softmax import LogSoftmax, LogSumExp, Softmax
@@ -91,11 +92,11 @@ class ReductionMethods(TensorBase):
 
     def softmax(self, dim: int) -> Self:
         """exp(self) / sum(exp(self)) along `dim`."""
-        return Softmax.apply(self, dim)
+        return unary(Softmax, self, dim)
 
     def log_softmax(self, dim: int) -> Self:
         """log(softmax(self)) without overflow."""
-        return LogSoftmax.apply(self, dim)
+        return unary(LogSoftmax, self, dim)
 
     @overload
     def max(self) -> Self: ...

@@ -15,7 +15,7 @@ from .dims import axis_of, kept
 from .gather import ScatterAdd
 from .operation import Operation, common_device, make_result, record, recording
 from .promotion import require_real
-from .reduction import Reduction, Sum, reduce, require_elements
+from .reduction import Reduction, Sum, require_elements
 from .selection import Where
 from .shape import Reshape
 
@@ -38,7 +38,7 @@ class Amax(Reduction):
     def forward(cls, x: Anything, axes: Anything, keepdim: bool = False) -> Anything:
         require_real(cls.called, x.dtype)
         require_elements(cls.called, x, axes)
-        return reduce(cls.ufunc, x, axes, keepdim)
+        return cls.ufunc.reduce(x, axis=axes, keepdims=keepdim)
 
     def backward(self, grad: Anything) -> Anything:
         x, result = self.read()
@@ -192,7 +192,7 @@ class All(Reduction):
 
     @classmethod
     def forward(cls, x: Anything, axes: Anything, keepdim: bool = False) -> Anything:
-        return reduce(cls.ufunc, x, axes, keepdim)
+        return cls.ufunc.reduce(x, axis=axes, keepdims=keepdim)
 
 
 class Any(All):

@@ -17,7 +17,6 @@ from .reduction import (
     Reduction,
     Sum,
     count,
-    reduce,
     require_elements,
     require_floating,
     total,
@@ -101,17 +100,17 @@ class Norm(Reduction):
         return super().apply(x, dims, float(p), *rest)
 
     @staticmethod
-    def forward(x: Any, axes: Any, p: float, keepdim: bool = False) -> Any:
+    def forward(x: Any, axes: Any, p: float, keepdim: Any = False) -> Any:
         require_floating("norm", x)
         size = np.abs(x)
         with np.errstate(all="ignore"):
             if p == math.inf:
                 require_elements("norm", x, axes)
-                return reduce(np.maximum, size, axes, keepdim)
+                return np.maximum.reduce(size, axis=axes, keepdims=keepdim)
             if p < 0:
                 require_elements("norm", x, axes)
             if p == -math.inf:
-                return reduce(np.minimum, size, axes, keepdim)
+                return np.minimum.reduce(size, axis=axes, keepdims=keepdim)
             if p == 0:
                 return total(size != 0, axes, keepdim).astype(x.dtype)
             powers = size if p == 1 else np.square(size) if p == 2 else size**p

@@ -102,13 +102,13 @@ class Prod(Reduction):
     saves = ("self", "result")
 
     @staticmethod
-    def forward(x: Any, axes: Any, keepdim: bool = False) -> Any:
+    def forward(x: Any, axes: Any, keepdim: Any = False) -> Any:
         if axes is not None and len(axes) > 1:
             raise RuntimeError(f"prod: expected one dimension or none, found {axes}")
         with np.errstate(all="ignore"):
             if x.dtype.kind in "biu":
-                return reduce(np.multiply, x, axes, keepdim, dtype=np.int64)
-            return reduce(np.multiply, x, axes, keepdim)
+                return np.multiply.reduce(x, axis=axes, keepdims=keepdim, dtype=np.int64)
+            return np.multiply.reduce(x, axis=axes, keepdims=keepdim)
 
     def backward(self, grad: Any) -> Any:
         x, result = self.read()
@@ -182,15 +182,12 @@ def count(shape: tuple[int, ...], axes: tuple[int, ...] | None) -> int:
     return math.prod(shape if axes is None else (shape[axis] for axis in axes))
 
 
-def reduce(ufunc: Any, x: Any, axes: Any, keepdim: bool, **options: Any) -> Any:
-    """`ufunc.reduce` over axes, None for all."""
-    return ufunc.reduce(x, axis=axes, keepdims=keepdim, **options)
-
-
-def total(x: Array, axes: tuple[int, ...] | None, keepdim: bool) -> Any:
+def total(x: Array, axes: tuple[int, ...] | None, keepdim: Any) -> Any:
     """The sum, booleans and integers added up as int64, half precision in single precision."""
     dtype: Any = np.float32 if x.itemsize == 2 else None
-    return reduce(np.add, x, axes, keepdim, dtype=np.int64 if x.dtype.kind in "biu" else dtype)
+    if x.dtype.kind in "biu":
+        dtype = np.int64
+    return np.add.reduce(x, axis=axes, keepdims=keepdim, dtype=dtype)
 
 
 def require_elements(operation: str, x: Array, axes: tuple[int, ...] | None) -> None:

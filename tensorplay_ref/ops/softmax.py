@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ..buffers import like
 from .arithmetic import Mul
 from .dims import axis_of
 from .operation import Operation
 from .promotion import require_real
-from .reduction import Reduction, Sum, reduce, total
-from .temporaries import floating, reuse
+from .reduction import Reduction, Sum, total
+from .temporaries import afresh, floating, reuse
 from .unary import GradientOf
 
 SHORT = 20  # elements; longer rows are not worth the copy
@@ -82,7 +81,7 @@ class LogSumExp(Reduction):
     def forward(x: Any, axes: Any, keepdim: bool = False) -> Any:
         x = floating(x)
         with np.errstate(all="ignore"):
-            largest = reduce(np.maximum, x, axes, True, initial=-np.inf)
+            largest = np.maximum.reduce(x, axis=axes, keepdims=True, initial=-np.inf)
             # An infinite largest element must not be subtracted: inf - inf is NaN.
             largest = np.where(np.isfinite(largest), largest, x.dtype.type(0))
             out = np.log(total(np.exp(x - largest), axes, True)) + largest
@@ -108,7 +107,7 @@ class SoftmaxBackward(GradientOf):
         # A sum of products needs no array of products, and no pass over it.
         vecdot: Any = np.vecdot  # the type stubs of NumPy know no axis of it
         shared = vecdot(grad, result, axis=dim, keepdims=True)
-        out = np.subtract(grad, shared, out=like(result))
+        out = afresh(np.subtract, grad, shared)
         return np.multiply(out, result, out=out)
 
     def backward(self, outer: Any) -> Any:
@@ -131,8 +130,8 @@ class LogSoftmaxBackward(GradientOf):
 
     @staticmethod
     def forward(grad: Any, result: Any, dim: int) -> Any:
-        out = np.exp(result, out=like(result))
-        np.multiply(out, total(grad, axes_along("log_softmax", dim, result), True), out=out)
+        out = afresh(np.exp, result)
+        np.multiply(out, total(grad, (dim,) if grad.ndim else (), True), out=out)
         return np.subtract(grad, out, out=out)
 
     def backward(self, outer: Any) -> Any:
@@ -163,5 +162,5 @@ def shifted(x: Any, axes: tuple[int, ...]) -> Any:
         # NumPy works row by row, and what it does between them is most of the work if they are
         # short. In this order it works column by column.
         x = x.copy(order="F")
-    largest = reduce(np.maximum, x, axes, True, initial=-np.inf)
-    return np.subtract(x, largest, out=like(x))
+    largest = np.maximum.reduce(x, axis=axes, keepdims=True, initial=-np.inf)
+    return afresh(np.subtract, x, largest)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tensorplay_ref as tp
-from tensorplay_ref.autograd import accumulate
+from tensorplay_ref.autograd import accumulate, engine
 from tensorplay_ref.autograd import node as node_module
 from tests.autograd.tools import Recorder, equal, leaf, square
 
@@ -119,15 +119,22 @@ def test_the_first_gradients_of_a_leaf_race_for_an_empty_place() -> None:
         equal(x.grad, np.full(3, float(COUNT)))
 
 
-def test_no_gradient_is_lost_between_reading_and_writing(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("hooked", [False, True])
+def test_no_gradient_is_lost_between_reading_and_writing(
+    monkeypatch: pytest.MonkeyPatch, hooked: bool
+) -> None:
+    # A leaf with a post-accumulate hook is served during the walk, the others when it has ended.
     added = accumulate.added
 
     def slowly(*arguments: Any) -> Any:
         time.sleep(0.002)
         return added(*arguments)
 
-    monkeypatch.setattr(accumulate, "added", slowly)
+    for module in (accumulate, engine):
+        monkeypatch.setattr(module, "added", slowly)
     x = leaf(np.zeros(3))
+    if hooked:
+        x.register_post_accumulate_grad_hook(lambda leaf: None)
     together(lambda number: (x * 1.0).sum().backward())
     equal(x.grad, np.full(3, float(COUNT)))
 

@@ -177,4 +177,25 @@ MUTANTS: list[Mutant] = [
         "            array = array.reshape(-1)[: int(np.prod(shape))].reshape(shape)\n",
         autograd("engine"),
     ),
+    Mutant(
+        "relu: long rows are compared with the row itself",
+        "ops/activation.py",
+        "            zero = np.zeros(x.shape[-1], x.dtype)\n",
+        "            zero = x[-1]\n",
+        ("tests/ops/test_activation.py",),
+    ),
+    Mutant(
+        "nll_loss: nobody looks at the targets",
+        "nn/losses.py",
+        "None if plain else ignore_index",
+        "None",
+        ("tests/test_functional.py",),
+    ),
+    Mutant(
+        "dtypes: another object for the same dtype",
+        "dtypes.py",
+        '    native = SUPPORTED.get(found.newbyteorder("="))\n',
+        '    native = found.newbyteorder("=") if found.newbyteorder("=") in SUPPORTED else None\n',
+        ("tests/test_creation.py",),
+    ),
 ]

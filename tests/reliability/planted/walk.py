@@ -169,7 +169,14 @@ MUTANTS: list[Mutant] = [
         autograd("mutation"),
     ),
     Mutant(
-        "accumulate: two threads put down at once",
+        "engine: two threads put down at once",
+        ENGINE,
+        "    with leaf_lock:\n",
+        "    if True:\n",
+        (THREADS,),
+    ),
+    Mutant(
+        "accumulate: two threads put down at once where there are hooks",
         ACCUMULATE,
         "    with leaf_lock:\n",
         "    if True:\n",

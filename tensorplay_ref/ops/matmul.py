@@ -89,11 +89,12 @@ class Matmul(Operation):
         if rows_in_batches:
             g = np.ascontiguousarray(g)  # once for both: each takes all rows together
         slot_a, slot_b = self.saved_slots
+        a = None if slot_a is None else slot_a.array(self)
+        b = None if slot_b is None else slot_b.array(self)
         for_a = for_b = None
-        if slot_b is not None:
-            for_a = host_tensor(kind, Matmul.forward(g, slot_b.array(self).mT))
-        if slot_a is not None:
-            a = slot_a.array(self)
+        if b is not None:
+            for_a = host_tensor(kind, Matmul.forward(g, b.mT))
+        if a is not None:
             if rows_in_batches:
                 a, g = a.reshape(-1, a.shape[-1]), g.reshape(-1, g.shape[-1])
             for_b = host_tensor(kind, Matmul.forward(a.mT, g))

@@ -254,14 +254,19 @@ def detached(tensor: T) -> T:
 def follow_base(view: TensorBase) -> None:
     """Bring the history of a view up to date after its base got a new one.
 
-    A recorded in-place write gives the base a new node. The views of the base were made before it;
-    each takes the same steps again from the base as it is now when somebody next looks at it.
+    A recorded in-place write gives the base a new node. The views made before take the same steps
+    again from it when somebody next looks at them. To a Function's result none lead: RuntimeError.
     """
     memory = view._view
     assert memory is not None
     base = memory.base
-    if base._node is memory.base_node or not memory.steps:
+    if base._node is memory.base_node or (base._node is None and not memory.steps):
         return
+    if not memory.steps:
+        raise RuntimeError(
+            "this result of a Function shares memory with a tensor that was written in place "
+            "since, which the Function's backward cannot know; return a .clone() from forward"
+        )
     # A write under no_grad leaves the histories as they are, so a differing node means a recorded
     # one; the steps are repeated with recording on, whatever the mode of the reader.
     from_base = base

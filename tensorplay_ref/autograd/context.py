@@ -93,10 +93,9 @@ class FunctionContext(Node):
             if tensor is None:
                 slots.append(None)
                 continue
-            if hooked and not self.is_input(tensor) and not tensor.requires_grad:
-                # What forward made may turn out to be an output. Packing an alias of it keeps the
-                # cycle output -> node -> packed -> output from closing. What requires a gradient
-                # was there before, like a parameter that forward reads without being given it.
+            if hooked and self._may_be_output(tensor):
+                # Packing an alias of it keeps the cycle output -> node -> packed -> output from
+                # closing.
                 tensor = detached(tensor)
             slots.append(save(tensor, self))
         self.saved_slots = tuple(slots)
@@ -118,7 +117,12 @@ class FunctionContext(Node):
                     "mark_dirty: a view cannot be changed in place by a Function; pass its base, "
                     "or a clone"
                 )
-            tensor._storage.version += 1
+            version = tensor._storage.version
+            tensor._storage.version = version + 1
+            # What has been saved as it is now, after the change, is not counted as changed.
+            for slot, saved in zip(self.saved_slots, self.to_save, strict=False):
+                if saved is tensor and slot._version == version:
+                    slot._version = version + 1
         self.dirty_tensors = tensors
 
     def mark_non_differentiable(self, *tensors: TensorBase) -> None:
@@ -141,6 +145,16 @@ class FunctionContext(Node):
             if value is tensor:
                 return True
         return False
+
+    def _may_be_output(self, tensor: TensorBase) -> bool:
+        """Whether a tensor that forward saves is made by it; its inputs are, when it changed them.
+
+        What requires a gradient was there before, like a parameter that forward reads without being
+        given it.
+        """
+        if self.is_dirty(tensor):
+            return True
+        return not self.is_input(tensor) and not tensor.requires_grad
 
     def is_dirty(self, tensor: TensorBase) -> bool:
         """Whether forward declared that it changed `tensor`."""
@@ -165,9 +179,13 @@ class FunctionContext(Node):
                 )
 
     def note_output(self, tensor: TensorBase, position: int) -> None:
-        """Tell the saved slots that `tensor` is result `position` of this very node."""
+        """Tell the saved slots that `tensor` is result `position` of this very node.
+
+        What was saved of an input before forward changed it keeps the history of the input.
+        """
+        version = tensor._storage.version if self.is_input(tensor) else None
         for number, slot in enumerate(self.saved_slots):
-            if self.to_save[number] is tensor:
+            if self.to_save[number] is tensor and version in (None, slot._version):
                 slot.becomes_output(position)
 
     def end_forward(self) -> None:

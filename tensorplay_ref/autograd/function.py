@@ -139,6 +139,7 @@ def with_defaults(forward: Callable[..., Any], args: tuple[Any, ...]) -> tuple[A
 def _attach(ctx: FunctionContext, outputs: list[Any]) -> None:
     """Make ctx the history of the outputs, in place of each that is a tensor."""
     forms: list[Any] = []
+    views: list[ViewOf] = []
     for position, output in enumerate(outputs):
         if not isinstance(output, TensorBase):
             forms.append(None)
@@ -150,19 +151,25 @@ def _attach(ctx: FunctionContext, outputs: list[Any]) -> None:
             if given:
                 outputs[position] = detached(output)
             continue
-        result = output
-        if (given or output._requires_grad) and not ctx.is_dirty(output):
+        result, dirty = output, ctx.is_dirty(output)
+        base = None if output._view is None else output._view.base
+        if (given or output._requires_grad) and not dirty:
             # The user's own tensor came back: it keeps its history, the result gets another name.
             result = outputs[position] = detached(output)
-        if result._view is not None:
+            base = output if base is None else base
+        if base is not None:
             # A view of an input: its history is this operation's, and it may not be written.
-            result._view = ViewOf(result._view.base, (), None, True)
-        if not given:
+            result._view = ViewOf(base, (), None, True)
+            views.append(result._view)
+        if dirty or not given:
             ctx.note_output(output, position)
         former, number = result._node, result._output_nr
         result._node, result._output_nr, result._requires_grad = ctx, position, True
         if former is not None:
             keep_retaining(result, former, number)
+    for view in views:
+        # Now, when a base that is a result itself has its history.
+        view.base_node = view.base._node
     ctx.result_forms = forms
     if len(forms) == 1 and forms[0] is not None:
         ctx.result_shape, ctx.result_dtype, _ = forms[0]

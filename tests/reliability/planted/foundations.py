@@ -64,9 +64,16 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "tensor_base: a view does not follow its base",
         "tensor_base.py",
-        "    if base._node is memory.base_node or not memory.steps:\n",
+        "    if base._node is memory.base_node or (base._node is None and not memory.steps):\n",
         "    if True:\n",
         autograd("views"),
+    ),
+    Mutant(
+        "tensor_base: a result of a Function does not notice a write to its base",
+        "tensor_base.py",
+        "    if not memory.steps:\n",
+        "    if not memory.steps:\n        return\n",
+        autograd("function_marks"),
     ),
     Mutant(
         "tensor_base: requires_grad of a view is stale",

@@ -20,8 +20,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "context: a parameter from outside loses its history",
         CONTEXT,
-        "not self.is_input(tensor) and not tensor.requires_grad:\n",
-        "not self.is_input(tensor):\n",
+        "not self.is_input(tensor) and not tensor.requires_grad\n",
+        "not self.is_input(tensor)\n",
         autograd("saved_hooks", "function_saving"),
     ),
     Mutant(
@@ -91,7 +91,7 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "function: an input that comes back loses its own history",
         FUNCTION,
-        "        if (given or output._requires_grad) and not ctx.is_dirty(output):\n",
+        "        if (given or output._requires_grad) and not dirty:\n",
         "        if False:\n",
         autograd("function"),
     ),
@@ -119,8 +119,43 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "function: a view that comes out can be written",
         FUNCTION,
-        "ViewOf(result._view.base, (), None, True)",
-        "ViewOf(result._view.base, (), None, False)",
+        "ViewOf(base, (), None, True)",
+        "ViewOf(base, (), None, False)",
+        autograd("function_marks"),
+    ),
+    Mutant(
+        "function: a view of another result is taken for overwritten",
+        FUNCTION,
+        "    for view in views:\n",
+        "    for view in []:\n",
+        autograd("function_marks"),
+    ),
+    Mutant(
+        "function: a saved dirty input keeps its former history",
+        FUNCTION,
+        "        if dirty or not given:\n",
+        "        if not given:\n",
+        autograd("function_marks"),
+    ),
+    Mutant(
+        "context: what was saved before the change counts as the result",
+        CONTEXT,
+        "tensor and version in (None, slot._version):\n",
+        "tensor:\n",
+        autograd("function_marks"),
+    ),
+    Mutant(
+        "context: a dirty input that is packed closes a cycle",
+        CONTEXT,
+        "        if self.is_dirty(tensor):\n",
+        "        if False:\n",
+        autograd("function_marks"),
+    ),
+    Mutant(
+        "context: marking after saving counts as a change",
+        CONTEXT,
+        "saved is tensor and slot._version == version:\n",
+        "False:\n",
         autograd("function_marks"),
     ),
     Mutant(

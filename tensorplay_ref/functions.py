@@ -193,9 +193,10 @@ addmm = function(Tensor.addmm)
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """The tensors one after the other along an axis that they have."""
+    """The tensors one after the other along an axis that they have; vectors of length 0 fit."""
     parts = _several("cat", tensors)
-    return Cat.apply(parts, axis_of("cat", dim, parts[0].ndim))
+    first = next((part for part in parts if part.shape != (0,)), parts[0])
+    return Cat.apply(parts, axis_of("cat", dim, first.ndim))
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:

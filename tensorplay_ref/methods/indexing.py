@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..arguments import flag, whole
-from ..ops.dims import along, axis_of
+from ..ops.dims import along, axis_of, require_axes
 from ..ops.gather import Gather, ScatterAdd
 from ..ops.index import Index, IndexPut, indices_of, subscript, tensor_key, vector_of
 from ..ops.promotion import require_real
@@ -29,6 +29,7 @@ class IndexingMethods(TensorBase):
 
     def index_select(self, dim: int, index: TensorBase) -> Self:
         """The parts along `dim` at the positions, counted from 0, of an integer vector."""
+        require_axes("index_select", self.shape, 1)
         axis = axis_of("index_select", dim, self.ndim)
         places = vector_of("index_select", index, axis, self.shape[axis])
         return Index.apply(self, along(axis, places))

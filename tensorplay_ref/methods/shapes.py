@@ -85,8 +85,6 @@ class ShapeMethods(TensorBase):
 
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
         """The axes from `start_dim` to `end_dim` as one."""
-        if not self.ndim:
-            return Reshape.apply(self, (1,))
         start = axis_of("flatten", start_dim, self.ndim)
         end = axis_of("flatten", end_dim, self.ndim)
         if start > end:
@@ -100,6 +98,7 @@ class ShapeMethods(TensorBase):
 
     def unflatten(self, dim: int, sizes: Sequence[int]) -> Self:
         """One axis as several of these lengths; one of them may be -1."""
+        require_axes("unflatten", self.shape, 1)
         axis = axis_of("unflatten", dim, self.ndim)
         lengths = [whole("unflatten: a length", each) for each in many("unflatten: sizes", sizes)]
         if -1 in lengths:
@@ -196,6 +195,7 @@ class ShapeMethods(TensorBase):
 
     def narrow(self, dim: int, start: int, length: int) -> Self:
         """The part from `start` of the given length along `dim`."""
+        require_axes("narrow", self.shape, 1)
         axis = axis_of("narrow", dim, self.ndim)
         start, length = whole("narrow: start", start), whole("narrow: length", length)
         first = start + self.shape[axis] if start < 0 else start

@@ -15,6 +15,7 @@ from .promotion import result_type
 class Cat(Operation):
     """The tensors one after the other along `dim`, in their common dtype. Gradients: parts of g.
 
+    A vector without elements fits to any shape: it stands for "nothing yet".
     Saves: nothing.
     """
 
@@ -22,8 +23,9 @@ class Cat(Operation):
 
     @staticmethod
     def forward(arrays: list[Any], dim: int) -> Any:
+        filled = [array for array in arrays if array.shape != (0,)]
         try:
-            return np.concatenate(arrays, axis=dim, dtype=result_type(*arrays))
+            return np.concatenate(filled or arrays, axis=dim, dtype=result_type(*arrays))
         except ValueError as error:
             raise RuntimeError(
                 f"Cat: shapes {', '.join(str(a.shape) for a in arrays)} must be equal except along "
@@ -32,14 +34,16 @@ class Cat(Operation):
 
     def save(self, result: Any, *tensors: Any) -> None:
         dim = self.params[0] % result.ndim
-        self.params = (dim, [tensor.shape[dim] for tensor in tensors])
+        lengths = [None if tensor.shape == (0,) else tensor.shape[dim] for tensor in tensors]
+        self.params = (dim, lengths)
 
     def backward(self, grad: Any) -> Any:
         dim, lengths = self.params
         start, parts = 0, []
         for length, need in zip(lengths, self.input_nodes, strict=True):
-            parts.append(None if need is None else grad.narrow(dim, start, length))
-            start += length
+            part = None if need is None else grad.narrow(dim, start, length or 0)
+            parts.append(part if part is None or length is not None else part.reshape(0))
+            start += length or 0
         return tuple(parts)
 
 

@@ -21,6 +21,7 @@ OUT_OF_RANGE: dict[str, Callable[[], Any]] = {
     "stack": lambda: tp.stack([x, x], 3),
     "squeeze": lambda: x.squeeze(2),
     "movedim": lambda: x.movedim(0, 2),
+    "flatten": lambda: number.flatten(0, 1),
 }
 
 
@@ -45,6 +46,13 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: x.split([4, -1]), RuntimeError, r"split: .* below 0, found \(4, -1\)"),
     (lambda: number.split(1), RuntimeError, "split: expected at least 1 axes"),
     (lambda: number.chunk(1), RuntimeError, "chunk: expected at least 1 axes"),
+    (lambda: number.narrow(0, 0, 1), RuntimeError, "narrow: expected at least 1 axes"),
+    (lambda: number.unflatten(0, (1, -1)), RuntimeError, "unflatten: expected at least 1 axes"),
+    (
+        lambda: number.index_select(0, tp.tensor([0])),
+        RuntimeError,
+        "index_select: expected at least 1 axes",
+    ),
     (lambda: x.repeat(-1, 1), RuntimeError, r"repeat: .* below 0, found \(-1, 1\)"),
     (lambda: x.tile(-1, 1), RuntimeError, r"below 0, found \(-1, 1\)"),
     (lambda: x.repeat_interleave(-1, 0), RuntimeError, r"below 0, found \(-1,\)"),

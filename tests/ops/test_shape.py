@@ -41,6 +41,8 @@ CASES = [
     alike("slice", lambda lib, a: a[1:, ::2, None, -1] ** 2, cube),
     alike("slice with an ellipsis", lambda lib, a: a[..., 1:3] ** 2, cube),
     alike("cat", lambda lib, a, b: lib.cat([a, b, a], dim=1) ** 2, matrix, away_from_zero(2, 1)),
+    alike("cat with nothing", lambda lib, a, n: lib.cat([n, a, n, a], 1) ** 2, matrix, np.ones(0)),
+    alike("cat of nothing", lambda lib, n: lib.cat([n, n]) ** 2, np.ones(0)),
     alike("cat of one", lambda lib, a: lib.cat([a], dim=-1) ** 2, matrix),
     alike("stack", lambda lib, a, b: lib.stack([a, b, a], dim=-1) ** 2, matrix, matrix + 1.0),
     alike("contiguous", lambda lib, a: a.t().contiguous() ** 2, matrix),

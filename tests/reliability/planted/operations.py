@@ -145,9 +145,16 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "join: cat hands out shifted parts",
         "ops/join.py",
-        "            start += length\n        return tuple(parts)\n",
+        "            start += length or 0\n        return tuple(parts)\n",
         "            start += 1\n        return tuple(parts)\n",
         ("tests/ops/test_shape.py", "tests/conformance/test_statements.py::test_tensorplay_ref"),
+    ),
+    Mutant(
+        "join: cat does not take vectors without elements",
+        "ops/join.py",
+        "filled or arrays",
+        "arrays",
+        ("tests/ops/test_shape.py",),
     ),
     Mutant(
         "reduction: the mean is not divided in backward",

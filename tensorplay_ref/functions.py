@@ -11,7 +11,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from .methods.arithmetic import result
+from .arguments import amount, flag
+from .methods.arithmetic import result, scaled
 from .number_data import require_tensor
 from .ops import arithmetic, comparison, selection
 from .ops.dims import axis_of
@@ -73,12 +74,12 @@ def two_operands(operation: type[Operation], method: Callable[..., Any]) -> TwoO
 
 def add(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
     """input + alpha * other."""
-    return result(arithmetic.Add, input, other if alpha == 1 else other * alpha)
+    return result(arithmetic.Add, input, scaled("add: alpha", other, alpha))
 
 
 def sub(input: Any, other: Any, *, alpha: float = 1) -> Tensor:
     """input - alpha * other."""
-    return result(arithmetic.Sub, input, other if alpha == 1 else other * alpha)
+    return result(arithmetic.Sub, input, scaled("sub: alpha", other, alpha))
 
 
 mul = multiply = two_operands(arithmetic.Mul, Tensor.mul)
@@ -256,10 +257,17 @@ def equal(input: Tensor, other: Tensor) -> bool:
 def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> bool:
-    """Whether |input - other| <= atol + rtol * |other| everywhere."""
+    """Whether |input - other| <= atol + rtol * |other| everywhere.
+
+    Errors: ValueError for an rtol or atol below 0 or NaN.
+    """
     for role, each in (("input", input), ("other", other)):
         if not isinstance(each, Tensor):
             raise TypeError(f"allclose: {role} must be a Tensor, found {type(each).__name__}")
+    for name, bound in (("rtol", rtol), ("atol", atol)):
+        if not amount(f"allclose: {name}", bound) >= 0:
+            raise ValueError(f"allclose: {name} must be at least 0, found {bound}")
+    equal_nan = flag("allclose: equal_nan", equal_nan)
     try:
         return bool(np.allclose(input._array, other._array, rtol, atol, equal_nan))
     except ValueError:

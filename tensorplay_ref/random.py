@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from .arguments import call_text, shown
+from .arguments import amount, call_text, shown
 from .completion import public_names
 from .creation import new_leaf
 from .device import Device
 from .dtypes import DTypeLike, float32, int64, supported_dtype
 from .methods.conversion import DeviceLike
 from .number_data import require_tensor, sizes
-from .ops.promotion import NUMBERS
+from .ops.promotion import NUMBERS, require_real
 from .tensor import Tensor
 from .tensor_base import TensorBase, wrap
 
@@ -224,9 +224,19 @@ def randperm(
 def bernoulli(
     input: TensorBase, p: float | None = None, *, generator: Generator | None = None
 ) -> Tensor:
-    """1 with the probability that stands at the place in `input` (or p everywhere), else 0."""
+    """1 with the probability that stands at the place in `input` (or p everywhere), else 0.
+
+    Errors: RuntimeError for complex numbers; ValueError for what is no probability.
+    """
     require_tensor("bernoulli", input)
-    chance = _plain(input if p is None else p)
+    require_real("bernoulli", input.dtype)
+    if p is not None and not isinstance(p, TensorBase):
+        amount("bernoulli: p", p)
+    chance = np.asarray(_plain(input if p is None else p))
+    require_real("bernoulli", chance.dtype)
+    wrong = chance[~((chance >= 0) & (chance <= 1))]
+    if wrong.size:
+        raise ValueError(f"bernoulli: probabilities must lie between 0 and 1, found {wrong[0]}")
     drawn = _stream(generator).random(input.shape) < chance
     return wrap(Tensor, np.asarray(drawn).astype(input.dtype), input.device, "bernoulli")
 

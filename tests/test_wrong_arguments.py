@@ -25,6 +25,10 @@ FLAGS = {
     "topk: largest": lambda wrong: X.topk(1, 0, wrong),
     "index_put: accumulate": lambda wrong: X.index_put((tp.tensor([0]),), X[:1], wrong),
     "index_put_: accumulate": lambda wrong: X.clone().index_put_((tp.tensor([0]),), X[:1], wrong),
+    "max: keepdim without dim": lambda wrong: X.max(keepdim=wrong),
+    "min: keepdim without dim": lambda wrong: X.min(keepdim=wrong),
+    "copy_: non_blocking": lambda wrong: X.clone().copy_(X, wrong),
+    "allclose: equal_nan": lambda wrong: tp.allclose(X, X, equal_nan=wrong),
     "to: non_blocking": lambda wrong: X.to("cpu", non_blocking=wrong),
     "to: copy": lambda wrong: X.to("cpu", copy=wrong),
     "relu: inplace": lambda wrong: F.relu(X.clone(), wrong),
@@ -38,6 +42,15 @@ FLAGS = {
     ),
 }
 NUMBERS = {
+    "add: alpha": lambda wrong: X.add(X, alpha=wrong),
+    "sub: alpha": lambda wrong: tp.sub(X, X, alpha=wrong),
+    "add_: alpha": lambda wrong: X.clone().add_(X, alpha=wrong),
+    "sub_: alpha": lambda wrong: X.clone().sub_(X, alpha=wrong),
+    "addmm: alpha": lambda wrong: X.addmm(X[:, :3], X, alpha=wrong),
+    "addmm: beta": lambda wrong: X.addmm(X[:, :3], X, beta=wrong),
+    "allclose: rtol": lambda wrong: tp.allclose(X, X, rtol=wrong),
+    "allclose: atol": lambda wrong: tp.allclose(X, X, atol=wrong),
+    "bernoulli: p": lambda wrong: tp.bernoulli(X, wrong),
     "norm: p": lambda wrong: X.norm(wrong),
     "var: correction": lambda wrong: X.var(correction=wrong),
     "std: correction": lambda wrong: X.std(correction=wrong),
@@ -76,7 +89,8 @@ def refused(call, wrong, words):
 @pytest.mark.parametrize("name", FLAGS)
 @pytest.mark.parametrize("wrong", ["no", [1]])
 def test_a_flag_is_true_or_false(name, wrong):
-    refused(FLAGS[name], wrong, f"{name} must be True or False, found {wrong!r}")
+    argument = name.removesuffix(" without dim")
+    refused(FLAGS[name], wrong, f"{argument} must be True or False, found {wrong!r}")
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -110,3 +124,33 @@ def test_a_copy_that_does_not_fit_is_named_as_it_was_called(shape):
         words = f"{name}: shapes (3,) and {shape} do not broadcast to the first"
         assert str(caught.value).startswith(words)
     assert x.tolist() == [0.0, 0.0, 0.0] and x._version == 0
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+@pytest.mark.parametrize("dim", [None, X])
+def test_an_extreme_of_all_keeps_no_axis(name, dim):
+    with pytest.raises(TypeError, match=f"^{name}: keepdim=True expects dim to be one dimension"):
+        getattr(X, name)(dim, keepdim=True)
+    assert getattr(X, name)(dim, keepdim=False).shape == (() if dim is None else X.shape)
+
+
+@pytest.mark.parametrize("name", ["rtol", "atol"])
+@pytest.mark.parametrize("wrong", [-1.0, float("nan")])
+def test_a_tolerance_is_not_below_zero(name, wrong):
+    with pytest.raises(ValueError, match=f"^allclose: {name} must be at least 0, found {wrong}"):
+        tp.allclose(X, X, **{name: wrong})
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.5, float("nan"), tp.tensor([2.0, 0.5, 0.5, 0.5]), None])
+def test_what_is_no_probability_draws_nothing(p):
+    state = tp.get_rng_state()
+    with pytest.raises(ValueError, match="^bernoulli: probabilities must lie between 0 and 1"):
+        tp.bernoulli(X, p)
+    assert str(tp.get_rng_state()) == str(state)
+
+
+def test_a_factor_may_be_complex_or_a_tensor():
+    assert (X.add(X, alpha=1j)[0, 0].item(), X.add(X, alpha=tp.tensor(2.0)).sum().item()) == (
+        1 + 1j,
+        234.0,
+    )

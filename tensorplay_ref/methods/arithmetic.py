@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from ..arguments import amount
 from ..ops.arithmetic import Add, Div, FloorDiv, Mul, Neg, Pow, Reciprocal, Remainder, Sub
 from ..ops.comparison import (
     BitwiseAnd,
@@ -158,11 +159,11 @@ class ArithmeticMethods(TensorBase):
     # -- the same by name ------------------------------------------------------------------------
     def add(self, other: Operand, *, alpha: float = 1) -> Self:
         """self + alpha * other."""
-        return result(Add, self, other if alpha == 1 else other * alpha)
+        return result(Add, self, scaled("add: alpha", other, alpha))
 
     def sub(self, other: Operand, *, alpha: float = 1) -> Self:
         """self - alpha * other."""
-        return result(Sub, self, other if alpha == 1 else other * alpha)
+        return result(Sub, self, scaled("sub: alpha", other, alpha))
 
     def mul(self, other: Operand) -> Self:
         """self * other."""
@@ -237,6 +238,16 @@ class ArithmeticMethods(TensorBase):
     def logical_not(self) -> Self:
         """Where self is zero, boolean."""
         return unary(LogicalNot, self)
+
+
+def scaled(name: str, operand: Any, factor: Any) -> Any:
+    """operand * factor; the operand itself for 1.
+
+    Errors: TypeError with the argument's name for a factor that is no number.
+    """
+    if not isinstance(factor, (complex, TensorBase)):
+        amount(name, factor)
+    return operand if factor == 1 else operand * factor
 
 
 def result(cls: type[Operation], a: Operand, b: Operand) -> Any:

@@ -16,6 +16,7 @@ from ..ops.rounding import Round
 from ..ops.selection import Clamp, MaskedFill
 from ..ops.unary import Abs, Cos, Exp, Log, Sin, Sqrt, Tanh
 from ..tensor_base import TensorBase
+from .arithmetic import scaled
 from .indexing import adding_key
 
 
@@ -33,6 +34,7 @@ class InPlaceMethods(TensorBase):
 
     def copy_(self, src: Any, non_blocking: bool = False) -> Self:
         """Become a copy of a tensor or number, broadcast and cast."""
+        flag("copy_: non_blocking", non_blocking)
         return copy_(self, src)
 
     def fill_(self, value: Any) -> Self:
@@ -47,11 +49,11 @@ class InPlaceMethods(TensorBase):
 
     def add_(self, other: Any, *, alpha: float = 1) -> Self:
         """Become self + alpha * other."""
-        return inplace(Add, self, other if alpha == 1 else other * alpha)
+        return inplace(Add, self, scaled("add_: alpha", other, alpha))
 
     def sub_(self, other: Any, *, alpha: float = 1) -> Self:
         """Become self - alpha * other."""
-        return inplace(Sub, self, other if alpha == 1 else other * alpha)
+        return inplace(Sub, self, scaled("sub_: alpha", other, alpha))
 
     def mul_(self, other: Any) -> Self:
         """Become self * other."""

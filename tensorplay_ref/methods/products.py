@@ -9,7 +9,7 @@ from ..ops.arithmetic import Mul
 from ..ops.matmul import Matmul
 from ..ops.shape import Reshape, Transpose, Unsqueeze
 from ..tensor_base import TensorBase
-from .arithmetic import result
+from .arithmetic import result, scaled
 
 
 class ProductMethods(TensorBase):
@@ -71,10 +71,10 @@ class ProductMethods(TensorBase):
     ) -> Self:
         """beta * self + alpha * (mat1 @ mat2); with beta = 0 self counts nothing, not even NaN."""
         product = _ranked("addmm", mat1, 2, mat2, 2)
-        product = product if alpha == 1 else product * alpha
+        product = scaled("addmm: alpha", product, alpha)
         if beta == 0:
             return product
-        return product + (self if beta == 1 else self * beta)  # type: ignore[operator]
+        return product + scaled("addmm: beta", self, beta)
 
 
 def _ranked(name: str, a: TensorBase, a_axes: int, b: TensorBase, b_axes: int) -> Any:

@@ -32,6 +32,15 @@ def _correction(operation: str, unbiased: bool, correction: float | None) -> Any
     return amount(f"{operation}: correction", correction)
 
 
+def _refuse_keepdim(operation: str, keepdim: Any) -> None:
+    """Refuse to keep axes where no single dimension is named. Errors: TypeError."""
+    if flag(f"{operation}: keepdim", keepdim):
+        raise TypeError(
+            f"{operation}: keepdim=True expects dim to be one dimension; a{operation} keeps "
+            "several, or all"
+        )
+
+
 class ReductionMethods(TensorBase):
     """`dim`: one axis, several, or None for all; `keepdim`: the reduced axes stay, of length 1."""
 
@@ -111,10 +120,10 @@ class ReductionMethods(TensorBase):
 
         Of equal elements all share the gradient, or with `dim` the first has it.
         """
-        if dim is None:
-            return MaxAll.apply(self)
-        if isinstance(dim, TensorBase):
-            return result(Maximum, self, dim)
+        if dim is None or isinstance(dim, TensorBase):
+            if keepdim:
+                _refuse_keepdim("max", keepdim)
+            return MaxAll.apply(self) if dim is None else result(Maximum, self, dim)
         return ValuesIndices(*MaxDim.apply(self, dim, keepdim and flag("max: keepdim", keepdim)))
 
     @overload
@@ -127,10 +136,10 @@ class ReductionMethods(TensorBase):
         self, dim: int | TensorBase | None = None, keepdim: bool = False
     ) -> Self | ValuesIndices[Self]:
         """The smallest of all; with `dim` the smallest along it and their positions."""
-        if dim is None:
-            return MinAll.apply(self)
-        if isinstance(dim, TensorBase):
-            return result(Minimum, self, dim)
+        if dim is None or isinstance(dim, TensorBase):
+            if keepdim:
+                _refuse_keepdim("min", keepdim)
+            return MinAll.apply(self) if dim is None else result(Minimum, self, dim)
         return ValuesIndices(*MinDim.apply(self, dim, keepdim and flag("min: keepdim", keepdim)))
 
     def amax(self, dim: Dims | None = None, keepdim: bool = False) -> Self:

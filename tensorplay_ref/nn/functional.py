@@ -15,6 +15,7 @@ from ..ops.activation import Gelu, LeakyRelu, Silu, Softplus
 from ..ops.inplace import inplace as in_place
 from ..ops.layers import Dropout, Embedding, LayerNorm
 from ..ops.matmul import Linear
+from ..ops.promotion import require_real
 from ..random import default_generator
 from ..tensor import Tensor
 from ..tensor_base import wrap
@@ -128,6 +129,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
         raise ValueError(f"dropout: the probability must lie between 0 and 1, found {p}")
     if not flag("dropout: training", training) or p == 0.0:
         return input
+    require_real("dropout", input.dtype)
     drawn = default_generator.numpy.random(input.shape, dtype=np.float32) >= p
     mask = wrap(Tensor, np.asarray(drawn), input.device, "dropout")
     return in_place(Dropout, input, mask, p) if inplace else Dropout.apply(input, mask, p)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..ops.activation import Softplus
 from ..ops.binary_cross_entropy import BceLoss
 from ..ops.loss import MseLoss, NllLoss, is_plain
+from ..ops.promotion import require_real
 from ..tensor import Tensor
 
 # Beyond this softplus(x) and x are the same number in float64, so the formula for it loses nothing.
@@ -16,7 +17,10 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
     Saves: input and target.
     """
-    return MseLoss.apply(input, target, _checked("mse_loss", reduction))
+    checked = _checked("mse_loss", reduction)
+    for each in (input, target):
+        require_real("mse_loss", each.dtype)
+    return MseLoss.apply(input, target, checked)
 
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
@@ -110,6 +114,7 @@ def binary_cross_entropy_with_logits(
             f"binary_cross_entropy_with_logits: target of shape {target.shape} must have the shape "
             f"of input, {input.shape}"
         )
+    require_real("binary_cross_entropy_with_logits", input.dtype)
     both = Softplus.apply(input, 1.0, _LINEAR)  # -log(1 - p); -log(p) is both - input
     if pos_weight is None:
         losses = both - input * target
@@ -138,6 +143,7 @@ def binary_cross_entropy(
             f"binary_cross_entropy: target of shape {target.shape} must have the shape of input, "
             f"{input.shape}"
         )
+    require_real("binary_cross_entropy", input.dtype)
     _constant("binary_cross_entropy", weight)
     checked = _checked("binary_cross_entropy", reduction)
     return BceLoss.apply(input, target, weight, checked)

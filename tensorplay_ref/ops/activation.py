@@ -74,15 +74,20 @@ class Activation(Operation):
     when the backward is recorded, tensors. Arrays are computed block by block.
 
     Saves: self.
+
+    Errors: RuntimeError for complex numbers where `refuses_complex` names the function.
     """
 
     saves = ("self",)
     fresh = True
+    refuses_complex: ClassVar[str | None] = None
     value: ClassVar[Callable[..., Any]]
     slope: ClassVar[Callable[..., Any]]
 
     @classmethod
     def forward(cls, x: Any, *params: Any) -> Any:
+        if cls.refuses_complex is not None:
+            require_real(cls.refuses_complex, x.dtype)
         return blockwise(lambda block: cls.value(block, *params), floating(x))
 
     def backward(self, grad: Any) -> Any:
@@ -107,6 +112,8 @@ class LeakyRelu(Activation):
     Saves: self.
     """
 
+    refuses_complex = "leaky_relu"
+
     @staticmethod
     def value(x: Any, slope: float) -> Any:
         return np.maximum(x, 0) + np.minimum(x, 0) * slope
@@ -124,6 +131,7 @@ class Erf(Activation):
     Saves: self.
     """
 
+    refuses_complex = "erf"
     value = error_function
 
     @staticmethod
@@ -143,10 +151,12 @@ class Gelu(Activation):
     Errors: ValueError for another `approximate`.
     """
 
+    refuses_complex = "gelu"
+
     @classmethod
     def forward(cls, x: Any, *params: Any) -> Any:
         if params not in (("none",), ("tanh",)):
-            raise ValueError(f"Gelu: approximate must be 'none' or 'tanh', found {params[0]!r}")
+            raise ValueError(f"gelu: approximate must be 'none' or 'tanh', found {params[0]!r}")
         return super().forward(x, *params)
 
     @staticmethod
@@ -189,6 +199,8 @@ class Softplus(Activation):
 
     Saves: self.
     """
+
+    refuses_complex = "softplus"
 
     @staticmethod
     def value(x: Any, beta: float, threshold: float) -> Any:

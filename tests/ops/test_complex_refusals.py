@@ -9,6 +9,13 @@ import tensorplay_ref as tp
 
 Z = tp.tensor(np.array([[1 + 2j, 0.5 - 1j], [-1 + 0j, 3j]], np.complex64))
 
+F = tp.nn.functional
+
+
+def chance(p):
+    return tp.bernoulli(tp.ones(2, 2), p)
+
+
 NEEDS_ORDER = {
     "<": [lambda: Z < Z, lambda: Z < 1.0, lambda: tp.lt(Z, Z), lambda: 2.0 > Z],
     "<=": [lambda: Z <= Z, lambda: Z.le(0), lambda: tp.le(Z, 1)],
@@ -30,6 +37,15 @@ NEEDS_ORDER = {
     "trunc": [lambda: Z.trunc()],
     "relu": [lambda: Z.relu(), lambda: tp.nn.functional.relu(Z)],
     "sign": [lambda: Z.sign(), lambda: np.sign(Z)],
+    "erf": [lambda: Z.erf(), lambda: tp.erf(Z)],
+    "gelu": [lambda: F.gelu(Z), lambda: F.gelu(Z, "tanh")],
+    "leaky_relu": [lambda: F.leaky_relu(Z), lambda: F.leaky_relu(Z.clone(), inplace=True)],
+    "softplus": [lambda: F.softplus(Z)],
+    "bernoulli": [lambda: tp.bernoulli(Z), lambda: tp.bernoulli(Z, 0.5), lambda: chance(Z)],
+    "dropout": [lambda: F.dropout(Z), lambda: F.dropout(Z.clone(), inplace=True)],
+    "mse_loss": [lambda: F.mse_loss(Z, Z), lambda: F.mse_loss(tp.ones(2, 2), Z)],
+    "binary_cross_entropy": [lambda: F.binary_cross_entropy(Z, Z)],
+    "binary_cross_entropy_with_logits": [lambda: F.binary_cross_entropy_with_logits(Z, Z)],
     "softmax": [lambda: Z.softmax(0)],
     "log_softmax": [lambda: Z.log_softmax(1)],
 }
@@ -60,3 +76,9 @@ def test_a_refused_write_in_place_leaves_the_tensor_as_it_was():
 def test_complex_numbers_are_equal_or_not():
     assert bool((Z == Z).all()) and not bool((Z != Z).any())
     assert Z.abs().max().item() == 3.0
+
+
+def test_what_has_a_meaning_for_complex_numbers_takes_them():
+    assert F.dropout(Z, training=False) is Z and F.dropout(Z, 0.0) is Z
+    assert F.l1_loss(Z, Z * 0).dtype == tp.float32
+    assert np.allclose(F.silu(Z).numpy(), Z.numpy() / (1 + np.exp(-Z.numpy())))

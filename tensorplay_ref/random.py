@@ -15,6 +15,7 @@ from .completion import public_names
 from .creation import new_leaf
 from .device import Device
 from .dtypes import DTypeLike, float32, int64, supported_dtype
+from .forking import hold_through_fork
 from .methods.conversion import DeviceLike
 from .number_data import require_tensor, sizes
 from .ops.promotion import NUMBERS, require_real
@@ -124,6 +125,22 @@ class Generator:
 
 
 default_generator = Generator()
+_held: list[Any] = []
+
+
+def _hold_stream() -> None:
+    # NumPy's stream has a lock of its own, which a forked child must not inherit in use.
+    if default_generator._stream is not None:
+        _held.append(default_generator._stream.bit_generator.lock)
+        _held[-1].acquire()
+
+
+def _release_stream() -> None:
+    while _held:
+        _held.pop().release()
+
+
+hold_through_fork(_hold_stream, _release_stream)
 
 
 def manual_seed(seed: int) -> Generator:

@@ -188,6 +188,13 @@ class Tensor(
         twin._grad = copy.deepcopy(self._grad, memo)
         return twin
 
+    def __copy__(self) -> Self:
+        # Through `__reduce__` a second storage would stand over the same memory, with versions and
+        # bytes of its own: a write through one name would not be noticed by slots of the other.
+        self._refuse_graph("copied")
+        twin = detached(self)
+        return twin.requires_grad_() if self._requires_grad else twin
+
     def __reduce__(self) -> tuple[Any, ...]:
         self._refuse_graph("pickled")
         array = np.ascontiguousarray(self._array).reshape(self.shape)

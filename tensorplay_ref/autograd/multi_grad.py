@@ -9,8 +9,13 @@ from typing import Any
 from weakref import WeakKeyDictionary, ref
 
 from ..arguments import many, require_callable, shown
+from ..forking import hold_through_fork
 from ..tensor_base import TensorBase
 from .node import AccumulateGrad, Node, edge, register_tensor_hook
+
+# For the states of all hooks; a child is forked between two entries.
+lock = threading.RLock()
+hold_through_fork(lock.acquire, lock.release)
 
 
 class Walk:
@@ -74,7 +79,6 @@ def register_multi_grad_hook(
             )
     # The state belongs to the walk, so a walk that fails leaves nothing for the next one.
     states: WeakKeyDictionary[Walk, _State] = WeakKeyDictionary()
-    lock = threading.Lock()
     # The hook below must hold neither the tensors nor their nodes, which hold the hook.
     nodes = [_weak_node(tensor) for tensor in tensors]
     count = len(tensors)

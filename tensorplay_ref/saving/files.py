@@ -20,11 +20,23 @@ class PrivateDirectory:
     """A new directory that only its user may read (mode 0700), removed with this object.
 
     Also removed when the interpreter exits. Errors: OSError when it cannot be made.
+
+    Attributes:
+        path: where it is; the name is random.
+        process: the process that made it, and that alone removes it.
     """
 
     def __init__(self, parent: str | os.PathLike[str] | None) -> None:
-        self.path = tempfile.mkdtemp(prefix="saved-tensors-", dir=parent)
-        weakref.finalize(self, _in_process, os.getpid(), shutil.rmtree, self.path, True)
+        folder = os.path.abspath(tempfile.gettempdir() if parent is None else os.fspath(parent))
+        self.path = os.path.join(folder, f"saved-tensors-{secrets.token_hex(16)}")
+        self.process = os.getpid()
+        # The end is arranged first: an interrupt may come as soon as the directory is there.
+        end = weakref.finalize(self, _in_process, self.process, shutil.rmtree, self.path, True)
+        try:
+            os.mkdir(self.path, 0o700)
+        except OSError:
+            end.detach()
+            raise
 
 
 class ArrayFile:
@@ -47,9 +59,10 @@ class ArrayFile:
         self.nbytes = int(array.nbytes)
         self._shape, self._dtype = array.shape, array.dtype
         self._checksum = _checksum(array)
-        self._header = _write(self.path, array)
-        weakref.finalize(self, _in_process, os.getpid(), _remove_file, self.path)
         self.directory: PrivateDirectory | None = None
+        # The end is arranged first: an interrupt may come as soon as the file is there.
+        weakref.finalize(self, _in_process, os.getpid(), _remove_file, self.path)
+        self._header = _write(self.path, array)
 
     def __repr__(self) -> str:
         return f"ArrayFile({self._dtype} {self._shape}, {self.nbytes} bytes)"
@@ -79,7 +92,10 @@ class ArrayFile:
             return None
         if file.read(len(self._header)) != self._header:
             return None
-        array: Array = np.fromfile(file, self._dtype).reshape(self._shape)
+        array: Array = np.empty(self._shape, self._dtype)
+        # Not np.fromfile, which makes a TypeError of an interrupt.
+        if file.readinto(array.reshape(-1).view(np.uint8)) != self.nbytes:
+            return None
         return array if _checksum(array) == self._checksum else None
 
 
@@ -117,5 +133,11 @@ def _remove_file(path: str) -> None:
 
 def _in_process(pid: int, remove: Any, *path: Any) -> None:
     # A forked child has copies of the owners; the files are still its parent's.
-    if os.getpid() == pid:
+    if os.getpid() != pid:
+        return
+    try:
         remove(*path)
+    except KeyboardInterrupt:
+        # Python goes on after an interrupt in a finalizer, and calls none a second time.
+        remove(*path)
+        raise

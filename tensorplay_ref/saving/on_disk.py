@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from typing import Any
 
@@ -11,7 +10,7 @@ from ..arguments import shown
 from ..tensor_base import TensorBase
 from .files import ArrayFile, PrivateDirectory
 from .placement import dense, from_host, on_host, restored
-from .policy import Packed, Policy
+from .policy import Packed, Policy, lock
 
 
 class on_disk(Policy):
@@ -46,13 +45,12 @@ class on_disk(Policy):
             raise TypeError(f"on_disk: directory must be a path, found {shown(directory)}")
         self._parent = directory
 
-    not_copied = (*Policy.not_copied, "_directory", "_opening")
+    not_copied = (*Policy.not_copied, "_directory")
 
     def _begin(self) -> None:
         super()._begin()
         # Held by the files, so that it goes with the last of them.
         self._directory: weakref.ref[PrivateDirectory] | None = None
-        self._opening = threading.Lock()
 
     @property
     def directory(self) -> str | None:
@@ -79,9 +77,10 @@ class on_disk(Policy):
         return from_host(restored(file.read(), layout), kind, device, "on_disk")
 
     def _open_directory(self) -> PrivateDirectory:
-        with self._opening:
+        with lock:
             directory = None if self._directory is None else self._directory()
-            if directory is None:
+            # The directory of a parent process goes when that process has done with it.
+            if directory is None or directory.process != os.getpid():
                 directory = PrivateDirectory(self._parent)
                 self._directory = weakref.ref(directory)
             return directory

@@ -10,8 +10,14 @@ from ..arguments import amount, call_text, flag, shown
 from ..autograd.graph import saved_tensor_hooks
 from ..autograd.kept import Kept, place_of
 from ..autograd.packing import packing_operation
+from ..forking import hold_through_fork
 from ..storage import Storage
 from ..tensor_base import TensorBase
+
+# One for the books of all policies, so that a child is forked between two entries. Who holds it
+# waits for nothing, but for the operating system to make a directory.
+lock = threading.RLock()
+hold_through_fork(lock.acquire, lock.release)
 
 
 class Packed(NamedTuple):
@@ -54,7 +60,7 @@ class Policy(saved_tensor_hooks):
     by_operation = False
     _made_with: tuple[tuple[Any, ...], dict[str, Any]]
     # What `_begin` sets.
-    not_copied: ClassVar[tuple[str, ...]] = ("_shared", "_lock")
+    not_copied: ClassVar[tuple[str, ...]] = ("_shared",)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """The arguments are kept, so that every policy prints as the call that made it."""
@@ -88,7 +94,6 @@ class Policy(saved_tensor_hooks):
         self._shared: WeakKeyDictionary[Storage, WeakValueDictionary[Any, Shared]] = (
             WeakKeyDictionary()
         )
-        self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         """The options alone: a copy has packed nothing yet."""
@@ -119,7 +124,7 @@ class Policy(saved_tensor_hooks):
         key: tuple[Any, ...] = (tensor._version, *place_of(tensor))
         if self.by_operation:
             key += (packing_operation(),)
-        with self._lock:
+        with lock:
             views = self._shared.setdefault(tensor._storage, WeakValueDictionary())
             shared = views.get(key)
         if shared is None:
@@ -127,7 +132,7 @@ class Policy(saved_tensor_hooks):
             if packed is tensor:
                 return tensor
             shared = Shared(packed)
-            with self._lock:
+            with lock:
                 views[key] = shared
         return shared
 

@@ -21,6 +21,8 @@ import pytest
 import tensorplay_ref as tp
 from tensorplay_ref import buffers
 from tensorplay_ref.accelerator import LOCK
+from tensorplay_ref.autograd import multi_grad
+from tensorplay_ref.saving import on_disk, policy
 from tensorplay_ref.tensor_base import leaf_lock
 from tests.autograd.tools import Recorder, constant, equal, leaf
 
@@ -41,6 +43,10 @@ def work(value: float, device: str = "cpu") -> float:
         y = (x * x).sin()
     y.backward()
     assert recorder.unpacked == 3
+    with on_disk(min_bytes=0):
+        again = x * x
+    tp.autograd.graph.register_multi_grad_hook((x, again), len)
+    again.backward()
     return float(x.grad)
 
 
@@ -69,7 +75,9 @@ def test_a_forked_child_works_and_leaves_the_parent_alone() -> None:
 @needs_fork
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize(
-    "lock", [leaf_lock, LOCK, buffers.lock], ids=["leaves", "accelerator", "buffers"]
+    "lock",
+    [leaf_lock, LOCK, buffers.lock, policy.lock, multi_grad.lock],
+    ids=["leaves", "accelerator", "buffers", "policies", "multi_grad"],
 )
 def test_a_child_forked_while_a_thread_holds_a_lock_does_not_wait_for_it(lock: Any) -> None:
     done = threading.Event()
@@ -87,6 +95,53 @@ def test_a_child_forked_while_a_thread_holds_a_lock_does_not_wait_for_it(lock: A
     finally:
         done.set()
         thread.join(20.0)
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_forked_while_a_thread_draws_draws_itself() -> None:
+    state, done = tp.random.get_rng_state(), threading.Event()
+
+    def draw() -> None:
+        while not done.is_set():
+            tp.randn(20_000)
+
+    thread = threading.Thread(target=draw)
+    thread.start()
+    try:
+        for _ in range(10):
+            assert in_child(lambda: tp.randn(3).shape) == "(3,)"
+    finally:
+        done.set()
+        thread.join(20.0)
+        tp.random.set_rng_state(state)
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_writes_into_a_directory_of_its_own(tmp_path: Path) -> None:
+    x = leaf([2.0])
+    saving = on_disk(tmp_path, min_bytes=0)
+    with saving:
+        y = x.exp()
+    dropped_read, dropped_write = os.pipe()
+
+    def body() -> float:
+        with saving:
+            z = x.exp().sin()
+        os.write(dropped_write, b"ready")
+        time.sleep(0.5)  # the parent drops its graph, and with it its directory
+        z.backward()
+        return float(x.grad)
+
+    dropper = threading.Thread(target=lambda: (os.read(dropped_read, 5), graphs.clear()))
+    graphs = [y]
+    del y
+    dropper.start()
+    answer = in_child(body)
+    dropper.join(20.0)
+    assert answer == repr(float(np.exp(2.0) * np.cos(np.exp(2.0))))
+    assert list(tmp_path.iterdir()) == []
 
 
 def in_child(body: Callable[[], Any]) -> str:
@@ -204,3 +259,28 @@ def test_a_shallow_copy_is_another_name_for_the_same_place() -> None:
     x = leaf([2.0])
     twin = copy.copy(x)
     assert twin.shape == x.shape and twin.requires_grad
+    # One storage, so one version counter and one count of bytes.
+    assert twin.storage() is x.storage() and twin is not x and twin.is_leaf
+
+
+def test_a_write_through_a_shallow_copy_is_noticed_by_slots_of_the_original() -> None:
+    x, factor = leaf([2.0]), constant([3.0])
+    y = (x * factor).sum()
+    copy.copy(factor).fill_(100.0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_a_shallow_copy_of_a_transposed_tensor_shares_its_memory_too() -> None:
+    x = constant([[1.0, 2.0], [3.0, 4.0]]).T
+    copy.copy(x).fill_(0.0)
+    equal(x, [[0.0, 0.0], [0.0, 0.0]])
+
+
+def test_a_shallow_copy_takes_no_memory_of_the_accelerator() -> None:
+    with tp.cuda.simulate(1_000):
+        x = tp.ones(10, device="cuda")
+        before = tp.cuda.memory_allocated()
+        twin = copy.copy(x)
+        assert tp.cuda.memory_allocated() == before
+        del twin, x

@@ -124,7 +124,7 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "policy: a copy has packed what the original has",
         "saving/on_disk.py",
-        '    not_copied = (*Policy.not_copied, "_directory", "_opening")\n',
+        '    not_copied = (*Policy.not_copied, "_directory")\n',
         "    not_copied = Policy.not_copied\n",
         ("tests/saving/test_copies.py",),
     ),

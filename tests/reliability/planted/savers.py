@@ -110,8 +110,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "files: a forked child removes its parent's files",
         "saving/files.py",
-        "    if os.getpid() == pid:\n",
-        "    if True:\n",
+        "    if os.getpid() != pid:\n        return\n",
+        "",
         ON_DISK,
     ),
     Mutant(

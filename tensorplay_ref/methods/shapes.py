@@ -84,17 +84,19 @@ class ShapeMethods(TensorBase):
     view_as = reshape_as
 
     def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
-        """The axes from `start_dim` to `end_dim` as one."""
+        """The axes from `start_dim` to `end_dim` as one; itself when there is one only."""
         start = axis_of("flatten", start_dim, self.ndim)
         end = axis_of("flatten", end_dim, self.ndim)
         if start > end:
             raise RuntimeError(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
+        if self.ndim and start == end:
+            return self
         merged = math.prod(self.shape[start : end + 1])
         return Reshape.apply(self, (*self.shape[:start], merged, *self.shape[end + 1 :]))
 
     def ravel(self) -> Self:
         """All elements along one axis."""
-        return self.flatten()
+        return Reshape.apply(self, (self.numel(),))
 
     def unflatten(self, dim: int, sizes: Sequence[int]) -> Self:
         """One axis as several of these lengths; one of them may be -1."""

@@ -76,6 +76,12 @@ def test_a_number_has_no_axes_to_change() -> None:
         assert same.shape == () and same.item() == 2.0
 
 
+def test_flatten_gives_back_what_has_nothing_to_merge() -> None:
+    row = tp.ones(3, requires_grad=True)
+    assert row.flatten() is row and x.flatten(1) is x and x.flatten(-2, 0) is x
+    assert number.flatten().shape == (1,) and row.ravel() is not row
+
+
 def test_broadcast_to_keeps_a_length_like_expand() -> None:
     assert x.broadcast_to((2, -1, -1)).shape == (2, 3, 2)
 

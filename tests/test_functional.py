@@ -402,6 +402,7 @@ def test_softmax_can_be_asked_for_in_another_dtype() -> None:
         (lambda x: functional.nll_loss(x, target, tp.ones(2)), ValueError, "each of 3 classes"),
         (lambda x: functional.nll_loss(x, target, reduction="max"), ValueError, "'max'"),
         (lambda x: functional.mse_loss(x, x, reduction="max"), ValueError, "mse_loss: reduction"),
+        (lambda x: functional.mse_loss(x, tp.ones(7)), RuntimeError, "MseLoss: shapes .*broadcast"),
         (lambda x: functional.binary_cross_entropy_with_logits(x, x[0]), ValueError, r"\(3,\)"),
         (lambda x: functional.dropout(x, 1.5), ValueError, "between 0 and 1"),
         (lambda x: functional.layer_norm(x, 4), RuntimeError, r"\(4,\) must be the end"),

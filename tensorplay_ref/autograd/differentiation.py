@@ -117,8 +117,14 @@ def grad(
                 gradient = _recorded_clone(gradient) if create_graph else own_copy(gradient)
             taken.add(gradient._storage)
         elif materialize_grads:
+            if isinstance(tensor, GradientEdge):
+                raise RuntimeError(
+                    f"grad: inputs[{position}] is a GradientEdge that the outputs do not depend "
+                    "on; materialize_grads knows no shape for its zeros, so pass the tensor itself"
+                )
             array = np.zeros(tensor.shape, tensor.dtype)
             gradient = new_tensor(type(tensor), array, new_storage(array, tensor.device, "zeros"))
+            gradient._requires_grad = create_graph  # so that it can be differentiated again
         elif not allow_unused:
             raise RuntimeError(
                 f"One of the differentiated Tensors was not used in the graph: input {position}. "

@@ -9,6 +9,7 @@ import numpy as np
 from ..autograd.grad_mode import grad_enabled
 from ..device import CPU
 from ..tensor_base import host_tensor
+from .elementwise import shapes_differ
 from .index import outside
 from .operation import Operation
 from .promotion import promoted
@@ -34,7 +35,11 @@ class MseLoss(Operation):
 
     @staticmethod
     def forward(x: Any, target: Any, reduction: str) -> Any:
-        difference = np.subtract(*promoted(x, target))
+        x, target = promoted(x, target)
+        try:
+            difference = np.subtract(x, target)
+        except ValueError:
+            raise shapes_differ(MseLoss, x, target) from None
         return reduced(np.square(difference), reduction)
 
     def save(self, result: Any, x: Any, target: Any) -> None:

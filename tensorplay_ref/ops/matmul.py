@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -72,8 +73,7 @@ class Matmul(Operation):
             for_a = for_a.squeeze(-2) if rows == 1 else for_a
         if a is not None:
             if rows > 2 and columns <= 2:
-                last = a.shape[-1]
-                for_b = a.reshape(-1, last).mT @ left.reshape(-1, left.shape[-1])
+                for_b = all_rows(a).mT @ all_rows(left)
             else:
                 for_b = (a.unsqueeze(-1) if rows == 1 else a.mT) @ left
             for_b = for_b.squeeze(-1) if columns == 1 else for_b
@@ -96,7 +96,7 @@ class Matmul(Operation):
             for_a = host_tensor(kind, Matmul.forward(g, b.mT))
         if a is not None:
             if rows_in_batches:
-                a, g = a.reshape(-1, a.shape[-1]), g.reshape(-1, g.shape[-1])
+                a, g = all_rows(a), all_rows(g)
             for_b = host_tensor(kind, Matmul.forward(a.mT, g))
         return for_a, for_b
 
@@ -114,6 +114,12 @@ def product(a: Any, b: Any, shape: tuple[int, ...] | None = None) -> Any:
     out = empty(shape or rows, a.dtype)
     np.matmul(a, b, out=out.reshape(rows))
     return out
+
+
+def all_rows(x: Any) -> Any:
+    """An array or a tensor as one matrix of all its rows."""
+    # The number of rows is not left to -1, which means nothing where there are no elements.
+    return x if x.ndim == 2 else x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
 
 
 def plus_bias(out: Any, bias: Any) -> Any:
@@ -165,7 +171,6 @@ class Linear(Operation):
         x, weight = self.read()
         for_weight = None
         if x is not None:
-            rows = grad if grad.ndim == 2 else grad.reshape(-1, grad.shape[-1])
-            for_weight = rows.mT @ (x if x.ndim == 2 else x.reshape(-1, x.shape[-1]))
+            for_weight = all_rows(grad).mT @ all_rows(x)
         for_input = None if weight is None else grad @ weight
         return (for_input, for_weight, grad)[: len(self.input_nodes)]

@@ -120,6 +120,25 @@ def test_unused_inputs() -> None:
         tp.autograd.grad(y, w, allow_unused=False, materialize_grads=True)
 
 
+def test_zeros_for_an_unused_input_can_be_differentiated_again() -> None:
+    x, w = leaf([2.0]), leaf([3.0])
+    for create_graph in (False, True):
+        (zeros,) = tp.autograd.grad(x * 2.0, w, create_graph=create_graph, materialize_grads=True)
+        assert zeros.requires_grad is create_graph and zeros.is_leaf
+    second = tp.autograd.grad(zeros.sum(), [x, w], materialize_grads=True)
+    equal(second[0], [0.0])
+    equal(second[1], [0.0])
+
+
+def test_an_unused_edge_has_no_shape_for_zeros() -> None:
+    x, w = leaf([2.0]), leaf([3.0])
+    edge = tp.autograd.graph.get_gradient_edge(w * 1.0)
+    with pytest.raises(
+        RuntimeError, match=r"inputs\[0\] is a GradientEdge that the outputs do not"
+    ):
+        tp.autograd.grad(x * 2.0, [edge], materialize_grads=True)
+
+
 def test_derivatives_of_derivatives() -> None:
     x = leaf([2.0])
     value = x**5

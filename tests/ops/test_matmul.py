@@ -36,6 +36,8 @@ CASES = [
     _pair("four axes by a matrix", (2, 1, 2, 3), (3, 2)),
     _pair("no rows", (0, 3), (3, 2)),
     _pair("an empty sum", (2, 0), (0, 3)),
+    _pair("an empty sum of a batch", (2, 3, 0), (0, 4)),
+    _pair("no rows in a batch", (2, 0, 3), (3, 2)),
     _pair("one by one", (1, 1), (1, 1)),
     alike("by itself", lambda lib, a: a @ a.mT @ a, a23),
     alike("a transposed batch", lambda lib, a, b: a.transpose(0, 1) @ b, batch, b34),
@@ -58,6 +60,12 @@ CASES = [
         b34,
     ),
     alike("linear", lambda lib, x, w, b: lib.nn.functional.linear(x, w, b), a23, b34.T, four),
+    alike(
+        "linear of nothing",
+        lambda lib, x, w: lib.nn.functional.linear(x, w),
+        np.zeros(0),
+        np.zeros((2, 0)),
+    ),
     alike("linear without bias", lambda lib, x, w: lib.nn.functional.linear(x, w), batch, b34.T),
     alike(
         "linear of a vector",

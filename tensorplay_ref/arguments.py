@@ -29,11 +29,17 @@ def amount(name: str, value: Any) -> Any:
 
 
 def whole(name: str, value: Any) -> int:
-    """The argument as an int. Errors: TypeError naming it when it is no whole number."""
+    """The argument as an int, of 64 bits at most, since NumPy takes no longer one.
+
+    Errors: TypeError naming it when it is no whole number, OverflowError when it is too long.
+    """
     try:
-        return operator.index(value)
+        number = operator.index(value)
     except TypeError:
         raise TypeError(f"{name} must be a whole number, found {shown(value)}") from None
+    if not -(2**63) <= number < 2**63:
+        raise OverflowError(f"{name} must be a whole number of at most 64 bits, found {number}")
+    return number
 
 
 def require_callable(name: str, value: Any) -> None:

@@ -15,7 +15,7 @@ from .arguments import amount, flag
 from .methods.arithmetic import result, scaled
 from .number_data import require_tensor
 from .ops import arithmetic, comparison, selection
-from .ops.dims import axis_of
+from .ops.dims import axis_of, sequence
 from .ops.einsum import einsum as summed_products
 from .ops.join import Cat, Stack
 from .ops.matmul import Matmul
@@ -235,10 +235,11 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
     Errors: RuntimeError when they do not.
     """
+    lengths = [sequence("broadcast_shapes", (shape,)) for shape in shapes]
     try:
-        return np.broadcast_shapes(*(tuple(shape) for shape in shapes))
+        return np.broadcast_shapes(*lengths)
     except ValueError:
-        named = ", ".join(str(tuple(shape)) for shape in shapes)
+        named = ", ".join(map(str, lengths))
         raise RuntimeError(f"broadcast_shapes: {named} do not broadcast") from None
 
 

@@ -66,9 +66,22 @@ def sizes(operation: str, values: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def require_tensor(operation: str, input: Any) -> None:
-    """Refuse what is no tensor. Errors: TypeError naming the operation."""
-    if not isinstance(input, TensorBase):
-        raise TypeError(f"{operation}: input must be a Tensor, found {type(input).__name__}")
+    """Refuse an input that is no tensor. Errors: TypeError naming the operation."""
+    require_tensors(operation, input=input)
+
+
+def require_tensors(operation: str, **arguments: Any) -> None:
+    """Refuse arguments that are no tensors. Errors: TypeError naming the first of them."""
+    for name, value in arguments.items():
+        if not isinstance(value, TensorBase):
+            raise TypeError(f"{operation}: {name} must be a Tensor, found {type(value).__name__}")
+
+
+def shape_of(operation: str, other: Any) -> tuple[int, ...]:
+    """The shape of a tensor whose shape is taken. Errors: as `require_tensors`."""
+    require_tensors(operation, other=other)
+    shape: tuple[int, ...] = other.shape
+    return shape
 
 
 def _holds_array(data: Any) -> bool:

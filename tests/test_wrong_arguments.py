@@ -80,6 +80,41 @@ WHOLE = {
 }
 
 
+TENSORS = {
+    "gelu: input": F.gelu,
+    "leaky_relu: input": F.leaky_relu,
+    "silu: input": F.silu,
+    "softplus: input": F.softplus,
+    "dropout: input": F.dropout,
+    "layer_norm: input": lambda wrong: F.layer_norm(wrong, (4,)),
+    "embedding: input": lambda wrong: F.embedding(wrong, X),
+    "embedding: weight": lambda wrong: F.embedding(tp.tensor([0]), wrong),
+    "one_hot: tensor": F.one_hot,
+    "conv2d: input": lambda wrong: F.conv2d(wrong, KERNEL),
+    "conv2d: weight": lambda wrong: F.conv2d(IMAGE, wrong),
+    "conv2d: bias": lambda wrong: F.conv2d(IMAGE, KERNEL, wrong),
+    "avg_pool2d: input": lambda wrong: F.avg_pool2d(wrong, 2),
+    "max_pool2d: input": lambda wrong: F.max_pool2d(wrong, 2),
+    "pad: input": lambda wrong: F.pad(wrong, (1, 1)),
+    "mse_loss: input": lambda wrong: F.mse_loss(wrong, X),
+    "mse_loss: target": lambda wrong: F.mse_loss(X, wrong),
+    "l1_loss: target": lambda wrong: F.l1_loss(X, wrong),
+    "binary_cross_entropy: target": lambda wrong: F.binary_cross_entropy(X, wrong),
+    "binary_cross_entropy: weight": lambda wrong: F.binary_cross_entropy(X, X, wrong),
+    "binary_cross_entropy_with_logits: input": (
+        lambda wrong: F.binary_cross_entropy_with_logits(wrong, X)
+    ),
+    "reshape_as: other": X.reshape_as,
+    "expand_as: other": X.expand_as,
+}
+SEQUENCES = {
+    "broadcast_to: shape": X.broadcast_to,
+    "index_put: indices": lambda wrong: X.index_put(wrong, X),
+    "index_put_: indices": lambda wrong: X.clone().index_put_(wrong, X),
+    "roll: dims": lambda wrong: X.roll(1, wrong),
+}
+
+
 def refused(call, wrong, words):
     with pytest.raises(TypeError) as caught:
         call(wrong)
@@ -87,7 +122,7 @@ def refused(call, wrong, words):
 
 
 @pytest.mark.parametrize("name", FLAGS)
-@pytest.mark.parametrize("wrong", ["no", [1]])
+@pytest.mark.parametrize("wrong", ["no", [1], []])
 def test_a_flag_is_true_or_false(name, wrong):
     argument = name.removesuffix(" without dim")
     refused(FLAGS[name], wrong, f"{argument} must be True or False, found {wrong!r}")
@@ -154,3 +189,36 @@ def test_a_factor_may_be_complex_or_a_tensor():
         1 + 1j,
         234.0,
     )
+
+
+@pytest.mark.parametrize("name", TENSORS)
+@pytest.mark.parametrize("wrong", ["a", 1.5, [1.0], np.ones(3)])
+def test_a_tensor_is_a_tensor(name, wrong):
+    refused(TENSORS[name], wrong, f"{name} must be a Tensor, found {type(wrong).__name__}")
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_a_sequence_is_a_sequence(name):
+    refused(SEQUENCES[name], 1.5, f"{name} must be a sequence, found float")
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_whole_number_has_64_bits(name):
+    with pytest.raises(OverflowError) as caught:
+        WHOLE[name](10**30)
+    assert str(caught.value) == (
+        f"{name} must be a whole number of at most 64 bits, found {10**30}"
+    )
+
+
+@pytest.mark.parametrize("wrong", [None, 1.5, "a"])
+def test_a_shape_is_made_of_whole_numbers(wrong):
+    with pytest.raises(TypeError, match="^broadcast_shapes: expected whole numbers as lengths"):
+        tp.broadcast_shapes((2, 3), wrong)
+    assert tp.broadcast_shapes((2, 1), (3,)) == (2, 3)
+
+
+@pytest.mark.parametrize("wrong", [None, (0,), "a"])
+def test_the_dimension_of_chunk_is_one(wrong):
+    with pytest.raises(TypeError, match="^chunk: dim must be an int, found"):
+        X.chunk(2, wrong)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from ..arguments import flag
+from ..arguments import flag, many
 from ..ops.activation import Relu, Sigmoid
 from ..ops.arithmetic import Add, Div, Mul, Neg, Pow, Reciprocal, Sub
 from ..ops.dims import axis_of
@@ -128,7 +128,13 @@ class InPlaceMethods(TensorBase):
     ) -> Self:
         """Become `values` at the positions of a tuple of index tensors, or add them there."""
         adding = flag("index_put_: accumulate", accumulate)
-        return inplace(IndexPut, self, values, tensor_key(self, tuple(indices)), adding)
+        return inplace(
+            IndexPut,
+            self,
+            values,
+            tensor_key(self, tuple(many("index_put_: indices", indices))),
+            adding,
+        )
 
     def index_add_(self, dim: int, index: TensorBase, source: TensorBase) -> Self:
         """Have the parts of `source` along `dim` added at the positions of an integer vector."""

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..arguments import flag, whole
+from ..arguments import flag, many, whole
 from ..ops.dims import along, axis_of, require_axes
 from ..ops.gather import Gather, ScatterAdd
 from ..ops.index import Index, IndexPut, indices_of, subscript, tensor_key, vector_of
@@ -103,7 +103,9 @@ class IndexingMethods(TensorBase):
     ) -> Self:
         """With `values` at the positions of a tuple of index tensors, or added there."""
         adding = flag("index_put: accumulate", accumulate)
-        return IndexPut.apply(self, values, tensor_key(self, tuple(indices)), adding)
+        return IndexPut.apply(
+            self, values, tensor_key(self, tuple(many("index_put: indices", indices))), adding
+        )
 
 
 def adding_key(

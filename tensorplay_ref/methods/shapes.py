@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Self, overload
 
 from ..arguments import many, whole
+from ..number_data import shape_of
 from ..ops.dims import along, axis_of, named_axes, require_axes, require_counts, sequence
 from ..ops.join import Contiguous, Flip, Repeat, Roll, Tril, Triu
 from ..ops.reduction import Sum
@@ -79,7 +80,7 @@ class ShapeMethods(TensorBase):
 
     def reshape_as(self, other: TensorBase) -> Self:
         """The elements in the shape of `other`."""
-        return Reshape.apply(self, other.shape)
+        return Reshape.apply(self, shape_of("reshape_as", other))
 
     view_as = reshape_as
 
@@ -172,11 +173,11 @@ class ShapeMethods(TensorBase):
 
     def expand_as(self, other: TensorBase) -> Self:
         """Expanded to the shape of `other`."""
-        return Expand.apply(self, other.shape)
+        return Expand.apply(self, shape_of("expand_as", other))
 
     def broadcast_to(self, shape: Sequence[int]) -> Self:
         """Expanded to `shape`."""
-        return self.expand(tuple(shape))
+        return self.expand(many("broadcast_to: shape", shape))
 
     def sum_to_size(self, *shape: Any) -> Self:
         """Summed over the axes that broadcasting from `shape` would repeat: its reverse."""
@@ -236,7 +237,7 @@ class ShapeMethods(TensorBase):
         if whole("chunk: chunks", chunks) <= 0:
             raise RuntimeError(f"chunk: expected a positive number, found {chunks}")
         require_axes("chunk", self.shape, 1)
-        total = self.size(dim)
+        total = self.shape[axis_of("chunk", dim, self.ndim)]
         return self.split(-(-total // chunks) if total else (0,) * chunks, dim)
 
     def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
@@ -286,7 +287,7 @@ class ShapeMethods(TensorBase):
             return Roll.apply(flat, moves, (0,) * len(moves)).reshape(self.shape)
         require_axes("roll", self.shape, 1)
         named = (dims,) if isinstance(dims, int) else dims
-        axes = tuple(axis_of("roll", dim, self.ndim) for dim in named)
+        axes = tuple(axis_of("roll", dim, self.ndim) for dim in many("roll: dims", named))
         if len(moves) != len(axes):
             raise RuntimeError(f"roll: {len(moves)} shifts for {len(axes)} dims")
         return Roll.apply(self, moves, axes)

@@ -11,6 +11,7 @@ from .. import functions
 from ..arguments import amount, flag, many, whole
 from ..completion import public_names
 from ..dtypes import DTypeLike
+from ..number_data import require_tensors
 from ..ops.activation import Gelu, LeakyRelu, Silu, Softplus
 from ..ops.inplace import inplace as in_place
 from ..ops.layers import Dropout, Embedding, LayerNorm
@@ -76,6 +77,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """input where positive, else negative_slope * input. Saves: input."""
+    require_tensors("leaky_relu", input=input)
     negative_slope = amount("leaky_relu: negative_slope", negative_slope)
     if flag("leaky_relu: inplace", inplace):
         return in_place(LeakyRelu, input, negative_slope)
@@ -84,16 +86,19 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """input times its normal distribution function ("tanh": approximated). Saves: input."""
+    require_tensors("gelu", input=input)
     return Gelu.apply(input, approximate)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """input * sigmoid(input). Saves: input."""
+    require_tensors("silu", input=input)
     return in_place(Silu, input) if flag("silu: inplace", inplace) else Silu.apply(input)
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta * input)) / beta; input where beta * input > threshold. Saves: input."""
+    require_tensors("softplus", input=input)
     amount("softplus: beta", beta)
     return Softplus.apply(input, beta, amount("softplus: threshold", threshold))
 
@@ -124,6 +129,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     The places come from the package's generator (`manual_seed`). Without `training` it is input.
     Saves: the boolean mask.
     """
+    require_tensors("dropout", input=input)
     inplace = flag("dropout: inplace", inplace)
     if not 0.0 <= amount("dropout: p", p) <= 1.0:
         raise ValueError(f"dropout: the probability must lie between 0 and 1, found {p}")
@@ -152,6 +158,7 @@ def layer_norm(
 
     Saves: input, mean, 1 / sqrt(var + eps), and weight.
     """
+    require_tensors("layer_norm", input=input)
     lengths = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
     shape = tuple(many("layer_norm: normalized_shape", lengths))
     if not shape or input.shape[input.ndim - len(shape) :] != shape:
@@ -178,6 +185,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> 
 
     The row `padding_idx` gets no gradient. Saves: input, the integers.
     """
+    require_tensors("embedding", input=input, weight=weight)
     if input.dtype.kind not in "iu":
         raise TypeError(f"embedding: expected integer indices, found {input.dtype}")
     if weight.ndim != 2:
@@ -195,6 +203,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
     With num_classes = -1 there are as many classes as the largest integer needs.
     """
+    require_tensors("one_hot", tensor=tensor)
     if tensor.dtype.kind not in "iu":
         raise TypeError(f"one_hot: expected integers, found {tensor.dtype}")
     classes = tensor._array

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..arguments import amount, flag, many, whole
+from ..number_data import require_tensors
 from ..ops.convolution import Conv2d, Geometry, MaxPool2d, Pair, Windows
 from ..ops.join import Pad
 from ..tensor import Tensor
@@ -34,6 +35,7 @@ def conv2d(
 
     Saves: input if weight needs a gradient, weight if input does.
     """
+    require_tensors("conv2d", weight=weight, bias=weight if bias is None else bias)
     images, single = _batch("conv2d", input)
     if weight.ndim != 4:
         raise RuntimeError(f"conv2d: expected a weight with 4 axes, found shape {weight.shape}")
@@ -118,6 +120,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     """
     if mode != "constant":
         raise NotImplementedError(f"pad: mode {mode!r} is not there, only 'constant'")
+    require_tensors("pad", input=input)
     pad = [whole("pad: a width", each) for each in many("pad: pad", pad)]
     if len(pad) % 2 or len(pad) > 2 * input.ndim or min(pad, default=0) < 0:
         raise RuntimeError(
@@ -158,6 +161,7 @@ def _pair(name: str, value: Lengths, least: int = 1) -> Pair:
 
 def _batch(name: str, input: Tensor) -> tuple[Tensor, bool]:
     """The images with a batch axis, and whether it had to be added."""
+    require_tensors(name, input=input)
     if input.ndim not in (3, 4):
         raise RuntimeError(
             f"{name}: expected images (N, C, H, W) or one image (C, H, W), found {input.shape}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..number_data import require_tensors
 from ..ops.activation import Softplus
 from ..ops.binary_cross_entropy import BceLoss
 from ..ops.loss import MseLoss, NllLoss, is_plain
@@ -17,6 +18,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
     Saves: input and target.
     """
+    require_tensors("mse_loss", input=input, target=target)
     checked = _checked("mse_loss", reduction)
     for each in (input, target):
         require_real("mse_loss", each.dtype)
@@ -25,6 +27,7 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
 
 def l1_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """|input - target|; shapes broadcast."""
+    require_tensors("l1_loss", input=input, target=target)
     return _reduced("l1_loss", (input - target).abs(), reduction)
 
 
@@ -109,6 +112,7 @@ def binary_cross_entropy_with_logits(
 
     Saves: input, and target for the gradient of input (input for that of target).
     """
+    require_tensors("binary_cross_entropy_with_logits", input=input, target=target)
     if input.shape != target.shape:
         raise ValueError(
             f"binary_cross_entropy_with_logits: target of shape {target.shape} must have the shape "
@@ -138,6 +142,7 @@ def binary_cross_entropy(
 
     Saves: input and target (and weight).
     """
+    require_tensors("binary_cross_entropy", input=input, target=target)
     if input.shape != target.shape:
         raise ValueError(
             f"binary_cross_entropy: target of shape {target.shape} must have the shape of input, "
@@ -176,7 +181,10 @@ def _on_classes(weight: Tensor, logs: Tensor) -> Tensor:
 
 def _constant(name: str, weight: Tensor | None) -> None:
     """Refuse a weight that expects a gradient, which it would not get."""
-    if weight is not None and weight.requires_grad:
+    if weight is None:
+        return
+    require_tensors(name, weight=weight)
+    if weight.requires_grad:
         raise RuntimeError(
             f"{name}: is not differentiable with respect to weight, which requires a gradient; use "
             "weight.detach()"

@@ -245,7 +245,7 @@ def scaled(name: str, operand: Any, factor: Any) -> Any:
 
     Errors: TypeError with the argument's name for a factor that is no number.
     """
-    if not isinstance(factor, (complex, TensorBase)):
+    if not isinstance(factor, (int, complex, TensorBase)):
         amount(name, factor)
     return operand if factor == 1 else operand * factor
 

@@ -181,10 +181,9 @@ def _on_classes(weight: Tensor, logs: Tensor) -> Tensor:
 
 def _constant(name: str, weight: Tensor | None) -> None:
     """Refuse a weight that expects a gradient, which it would not get."""
-    if weight is None:
-        return
-    require_tensors(name, weight=weight)
-    if weight.requires_grad:
+    if weight is not None:
+        require_tensors(name, weight=weight)
+    if weight is not None and weight.requires_grad:
         raise RuntimeError(
             f"{name}: is not differentiable with respect to weight, which requires a gradient; use "
             "weight.detach()"

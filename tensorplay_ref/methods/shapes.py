@@ -283,8 +283,7 @@ class ShapeMethods(TensorBase):
         given = (shifts,) if isinstance(shifts, int) else shifts
         moves = tuple(whole("roll: a shift", each) for each in many("roll: shifts", given))
         if dims is None:
-            flat = self.flatten()
-            return Roll.apply(flat, moves, (0,) * len(moves)).reshape(self.shape)
+            return Roll.apply(self.flatten(), moves, (0,) * len(moves)).reshape(self.shape)
         require_axes("roll", self.shape, 1)
         named = (dims,) if isinstance(dims, int) else dims
         axes = tuple(axis_of("roll", dim, self.ndim) for dim in many("roll: dims", named))

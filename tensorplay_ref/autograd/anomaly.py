@@ -47,8 +47,16 @@ class detect_anomaly:
         self._former: list[tuple[bool, bool]] = []
 
     def __enter__(self) -> None:
-        self._former.append((anomaly.enabled, anomaly.check_nan))
-        _switch(True, self._check_nan)
+        self._enter((anomaly.enabled, anomaly.check_nan), True)
+
+    def _enter(self, former: tuple[bool, bool], enabled: bool) -> None:
+        try:
+            self._former.append(former)
+            _switch(enabled, self._check_nan)
+        except BaseException:
+            # An interrupt, after which nobody will call __exit__.
+            _switch(*former)
+            raise
 
     def __exit__(self, *exception: object) -> None:
         _switch(*self._former.pop())
@@ -67,8 +75,7 @@ class set_detect_anomaly(detect_anomaly):
         _switch(self._mode, self._check_nan)
 
     def __enter__(self) -> None:
-        self._former.append(self._before)
-        _switch(self._mode, self._check_nan)
+        self._enter(self._before, self._mode)
 
     def __repr__(self) -> str:
         return call_text("set_detect_anomaly", mode=self._mode, check_nan=self._check_nan)

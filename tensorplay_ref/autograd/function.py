@@ -82,8 +82,8 @@ class Function:
         """
         ctx = FunctionContext(cls, flat(args))
         before = grad_enabled.get()
-        grad_enabled.set(False)
         try:
+            grad_enabled.set(False)
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)
             else:
@@ -200,8 +200,8 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(backward)
     def wrapper(ctx: Any, *grads: Any) -> Any:
         recording = grad_enabled.get()
-        grad_enabled.set(False)
         try:
+            grad_enabled.set(False)
             results = backward(ctx, *grads)
         finally:
             grad_enabled.set(recording)

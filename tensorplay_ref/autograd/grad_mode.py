@@ -42,16 +42,25 @@ class _GradMode:
         self._enter(grad_enabled.get())
 
     def _enter(self, former: bool) -> None:
-        _entered.set((*_entered.get(), (self, former)))
-        grad_enabled.set(self._mode)
+        before = _entered.get()
+        try:
+            _entered.set((*before, (self, former)))
+            grad_enabled.set(self._mode)
+        except BaseException:
+            # An interrupt, after which nobody will call __exit__.
+            grad_enabled.set(former)
+            _entered.set(before)
+            raise
 
     def __exit__(self, *exception: object) -> None:
         stack = _entered.get()
         for position in range(len(stack) - 1, -1, -1):
             owner, former = stack[position]
             if owner is self:
-                _entered.set(stack[:position] + stack[position + 1 :])
-                grad_enabled.set(former)
+                try:
+                    grad_enabled.set(former)
+                finally:
+                    _entered.set(stack[:position] + stack[position + 1 :])
                 return
         raise RuntimeError(
             f"{type(self).__name__}: left without having been entered in this thread or task"

@@ -90,13 +90,14 @@ class saved_tensor_hooks:
         pop = getattr(_native_autograd, "_pop_saved_tensors_hooks", None)
         entry = HookPair(self.pack_hook, self.unpack_hook, self, None if push is None else pop)
         before = hook_stack.get()
-        hook_stack.set((*before, entry))
-        if push is not None:
-            try:
+        try:
+            hook_stack.set((*before, entry))
+            if push is not None:
                 push(self.pack_hook, self.unpack_hook)
-            except BaseException:
-                hook_stack.set(before)
-                raise
+        except BaseException:
+            # An error of the engine's, or an interrupt: nobody will call __exit__.
+            hook_stack.set(before)
+            raise
 
     def __exit__(self, *exception: object) -> None:
         # Remove this object's own innermost entry, whatever was left open above it.
@@ -220,8 +221,8 @@ def _disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
     if hook_stack.get():
         raise RuntimeError(error_message)
     former = _disabled.get()
-    _disabled.set(error_message)
     try:
+        _disabled.set(error_message)
         yield
     finally:
         _disabled.set(former)

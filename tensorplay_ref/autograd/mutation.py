@@ -87,11 +87,13 @@ def allow_mutation_on_saved_tensors() -> Iterator[MutationGuard]:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     guard = MutationGuard()
     stack = hook_stack.get()
-    hook_stack.set((*stack, HookPair(guard.pack, guard.unpack, guard)))
-    before_write.set(guard.before_write)
     try:
+        hook_stack.set((*stack, HookPair(guard.pack, guard.unpack, guard)))
+        before_write.set(guard.before_write)
         yield guard
     finally:
         guard.open = False
-        before_write.set(None)
-        hook_stack.set(tuple(entry for entry in hook_stack.get() if entry.owner is not guard))
+        try:
+            before_write.set(None)
+        finally:
+            hook_stack.set(tuple(entry for entry in hook_stack.get() if entry.owner is not guard))

@@ -28,9 +28,11 @@ def notify(kind: str, node: Any, **details: Any) -> None:
 @contextmanager
 def watching(watcher: Watcher) -> Iterator[None]:
     """Have `watcher` told of everything that happens inside the context."""
-    watchers.append(watcher)
     try:
+        watchers.append(watcher)
         yield
     finally:
         # This very entry: the same function may be watching twice.
-        del watchers[max(i for i, each in enumerate(watchers) if each is watcher)]
+        entries = [i for i, each in enumerate(watchers) if each is watcher]
+        if entries:
+            del watchers[entries[-1]]

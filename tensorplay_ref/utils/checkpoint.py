@@ -183,8 +183,9 @@ def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
 
 @context
 def _set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    before = _early_stop.set(enable)
+    before = _early_stop.get()
     try:
+        _early_stop.set(enable)
         yield
     finally:
-        _early_stop.reset(before)
+        _early_stop.set(before)

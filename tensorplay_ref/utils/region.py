@@ -93,8 +93,8 @@ class Region:
     def _save_outside(self, tensor: TensorBase, copies: bool, node: Node | None) -> SavedTensor:
         """Save through the hooks that were open when checkpoint was called."""
         inside = hook_stack.get()
-        hook_stack.set(self._outer_hooks)
         try:
+            hook_stack.set(self._outer_hooks)
             if copies:
                 tensor = copy_to(tensor, tensor.device, operation="checkpoint")
             return save(tensor, node)
@@ -147,16 +147,19 @@ class Region:
     @contextmanager
     def _same_surroundings(self) -> Iterator[None]:
         """The random stream and the policies of the first run; afterwards those of the caller."""
-        policies = selection.set(self._outer_selection)
+        policies = selection.get()
         rng_state = None if self._rng_state is None else get_rng_state()
         try:
+            selection.set(self._outer_selection)
             if self._rng_state is not None:
                 set_rng_state(self._rng_state)
             yield
         finally:
-            if rng_state is not None:
-                set_rng_state(rng_state)
-            selection.reset(policies)
+            try:
+                selection.set(policies)
+            finally:
+                if rng_state is not None:
+                    set_rng_state(rng_state)
 
 
 def recompute(kept: Holder | SavedTensor) -> TensorBase:

@@ -79,7 +79,13 @@ class SelectiveContext:
         return f"SelectiveContext({shown(self._policy)}, {run} run, copies={self.copies})"
 
     def __enter__(self) -> None:
-        selection.set((*selection.get(), self))
+        before = selection.get()
+        try:
+            selection.set((*before, self))
+        except BaseException:
+            # An interrupt, after which nobody will call __exit__.
+            selection.set(before)
+            raise
 
     def __exit__(self, *exception: object) -> None:
         stack = selection.get()

@@ -148,15 +148,16 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "graph: a push that raises leaves its pair",
         GRAPH,
-        "                hook_stack.set(before)\n                raise\n",
-        "                raise\n",
+        "            hook_stack.set(before)\n            raise\n",
+        "            raise\n",
         autograd("native_engine"),
     ),
     Mutant(
         "graph: native hooks are pushed first",
         GRAPH,
-        "        hook_stack.set((*before, entry))\n        if push is not None:\n",
-        "        if push is None:\n            hook_stack.set((*before, entry))\n        else:\n",
+        "            hook_stack.set((*before, entry))\n            if push is not None:\n",
+        "            if push is None:\n                hook_stack.set((*before, entry))\n"
+        "            else:\n",
         autograd("native_engine"),
     ),
     Mutant(

@@ -98,8 +98,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "function: forward records",
         FUNCTION,
-        "        before = grad_enabled.get()\n        grad_enabled.set(False)\n",
-        "        before = grad_enabled.get()\n",
+        "        before = grad_enabled.get()\n        try:\n            grad_enabled.set(False)\n",
+        "        before = grad_enabled.get()\n        try:\n",
         autograd("function"),
     ),
     Mutant(
@@ -169,8 +169,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "grad_mode: leaving always switches on",
         MODE,
-        "                grad_enabled.set(former)\n",
-        "                grad_enabled.set(True)\n",
+        "                    grad_enabled.set(former)\n",
+        "                    grad_enabled.set(True)\n",
         autograd("grad_mode"),
     ),
     Mutant(

@@ -109,8 +109,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "mutation: writes are still watched afterwards",
         MUTATION,
-        "        before_write.set(None)\n",
-        "        pass\n",
+        "            before_write.set(None)\n",
+        "            pass\n",
         autograd("mutation"),
     ),
     Mutant(

@@ -10,6 +10,7 @@ import numpy as np
 
 import tensorplay_ref as tp
 
+from ..autograd.graph import saved_tensor_hooks
 from ..saving import choose, offload, quantize
 from ..saving.policy import is_parameter
 from ..utils.checkpoint import checkpoint, create_selective_checkpoint_contexts
@@ -87,14 +88,14 @@ def hooks(policy: Policy) -> choose:
         if is_parameter(tensor):
             return None
         answer = policy(operation, tensor)
-        if isinstance(answer, str):
-            if answer not in actions:
-                raise ValueError(
-                    f"a policy answers {', '.join(map(repr, actions))}; found {answer!r} for "
-                    f"{operation}"
-                )
-            return actions[answer]
-        return answer
+        if answer is None or isinstance(answer, saved_tensor_hooks):
+            return answer
+        if not isinstance(answer, str) or answer not in actions:
+            raise ValueError(
+                f"a policy answers {', '.join(map(repr, actions))}; found {answer!r} for "
+                f"{operation}"
+            )
+        return actions[answer]
 
     return choose(select)
 

@@ -3,8 +3,8 @@
 The job comes as JSON on standard input, the verdicts go as lines of JSON to standard output as soon
 as they are there, so that a crash loses none. What the submission prints goes nowhere.
 
-Every exercise is judged by the course's own check, with the cases it had before the submission ran,
-whatever the submission does to the name `check`. The last verdict on an exercise counts. An
+Every exercise is judged by the course's own check, with the cases, the budget and the like that it
+had before the submission ran, whatever the submission does to the name `check`. The last verdict on an exercise counts. An
 exercise that is checked in no cell is judged at the end by the names that its check takes.
 """
 
@@ -28,6 +28,9 @@ from tensorplay_ref.course.check import exercises
 
 Tell = Callable[..., None]
 _LONGEST = 200
+_JUDGING = tuple(
+    f"tensorplay_ref.course.{name}" for name in ("capstone", "checks", "compare", "timelines")
+)
 
 
 class Judge:
@@ -36,6 +39,8 @@ class Judge:
     def __init__(self, numbers: list[str], tell: Tell) -> None:
         self.exercises = {each.id: each for number in numbers for each in exercises(number)}
         self.cases = {name: tuple(each.cases) for name, each in self.exercises.items()}
+        judging = [sys.modules[name] for name in sorted(sys.modules) if name.startswith(_JUDGING)]
+        self.names = [(vars(module), dict(vars(module))) for module in judging]
         self.told: set[str] = set()
         self.tell = tell
 
@@ -45,7 +50,8 @@ class Judge:
         if name in self.cases:
             self.exercises[name].cases[:] = self.cases[name]
         try:
-            verdict = check(name, *submission, strict=False)
+            with self._names_as_they_were():
+                verdict = check(name, *submission, strict=False)
         except grade_fence.TookTooLong as error:
             # Most are caught by a case; this one came between two.
             verdict = Verdict(name, "wrong", 0, len(self.cases.get(name, ())), str(error))
@@ -59,6 +65,18 @@ class Judge:
                 difference=verdict.message,
             )
         return verdict
+
+    @contextlib.contextmanager
+    def _names_as_they_were(self) -> Iterator[None]:
+        """What checks are made of; a submission may have set the capstone's budget, for one."""
+        now = [(names, dict(names)) for names, _ in self.names]
+        for names, before in self.names:
+            names.update(before)
+        try:
+            yield
+        finally:
+            for names, found in now:
+                names.update(found)
 
     def rest(self, namespace: dict[str, Any]) -> None:
         """Judge by their names the exercises that no cell checked."""

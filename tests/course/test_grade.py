@@ -219,6 +219,21 @@ def test_a_stopped_run_keeps_what_was_found(tmp_path: Path) -> None:
     assert grades["05.index_store"].difference == "code cell 4: it took longer than 15 s in all"
 
 
+def test_a_budget_of_the_submissions_own_counts_for_nothing(tmp_path: Path) -> None:
+    richer = (
+        "from dataclasses import replace\nfrom tensorplay_ref.course import capstone, check\n"
+        "capstone.BUDGET = replace(capstone.BUDGET, capacity=10**9)"
+    )
+    asks = 'check("12.fits", lambda operation, tensor: "recompute", 2)'
+    kept = "assert capstone.BUDGET.capacity == 10**9"
+    write(tmp_path / "12_capstone.ipynb", *map(code, (richer, asks, kept)))
+    (path,) = submissions(tmp_path)
+    grades = {each.exercise: each for each in grade(path, tmp_path, Limits(120, 60, 3000))}
+    assert grades["12.fits"].verdict == "wrong"
+    assert "runs out of memory" in grades["12.fits"].difference
+    assert "AssertionError" not in grades["12.fits"].remark
+
+
 def test_solutions_others_and_the_network_are_out_of_reach(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -54,12 +54,15 @@ def _nesting(name: str) -> None:
             raise Difference(f"there is no program {name!r}")
         if name not in a_mapping(prediction, "prediction"):
             raise Difference(f"there is no prediction for {name!r}")
+        letters = prediction[name]
+        if not isinstance(letters, str) or set(letters) - set("AaBb"):
+            raise Difference(
+                f"{name}: {shown(letters)} is no string of the letters A, a, B and b alone"
+            )
         events: list[str] = []
         programs[name](lettered("A", events), lettered("B", events), variable(1.0))
-        if prediction[name] != "".join(events):
-            raise Difference(
-                f"{name}: {shown(prediction[name])} is not what happens; {_QUESTIONS[name]}"
-            )
+        if letters != "".join(events):
+            raise Difference(f"{name}: {shown(letters)} is not what happens; {_QUESTIONS[name]}")
 
     predicted.__doc__ = f"the program {name!r}"
     nestings.case(predicted)

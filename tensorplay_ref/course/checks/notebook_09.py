@@ -171,9 +171,11 @@ def _program(name: str) -> None:
             raise Difference(f"there is no program {name!r}")
         if name not in a_mapping(prediction, "prediction"):
             raise Difference(f"there is no prediction for {name!r}")
-        left = files_after(programs[name])
         # A bool is an int; nobody predicts True files.
-        if prediction[name] != left or isinstance(prediction[name], bool):
+        if not isinstance(prediction[name], int) or isinstance(prediction[name], bool):
+            raise Difference(f"{name}: {shown(prediction[name])} is no whole number")
+        left = files_after(programs[name])
+        if prediction[name] != left:
             raise Difference(
                 f"{name}: {shown(prediction[name])} is not what is left; {_QUESTIONS[name]}"
             )

@@ -107,13 +107,16 @@ def computes_again(policy: Any, segment: Any) -> None:
 def takes_less_time(policy: Any, segment: Any) -> None:
     """three steps, timed beside those of the references"""
     mine = trained(policy, segment, epochs=1)
+    fastest: tuple[int, str] | None = None
     for entry in capstone.REFERENCES:
         try:
-            theirs = capstone.train(entry.policy, entry.segment, epochs=1)
+            theirs = capstone.train(entry.policy, entry.segment, epochs=1).nanoseconds
         except tp.cuda.OutOfMemoryError:
             continue
-        if mine.nanoseconds >= theirs.nanoseconds:
-            raise Difference(
-                f"three steps take {mine.nanoseconds:,} simulated ns, those of "
-                f"'{entry.name}' {theirs.nanoseconds:,}; expected less"
-            )
+        if fastest is None or theirs < fastest[0]:
+            fastest = theirs, entry.name
+    if fastest is not None and mine.nanoseconds >= fastest[0]:
+        raise Difference(
+            f"three steps take {mine.nanoseconds:,} simulated ns, those of the fastest reference "
+            f"within the budget, '{fastest[1]}', {fastest[0]:,}; expected less"
+        )

@@ -7,7 +7,7 @@ from typing import Any
 from tests.course.builds import wrong
 
 
-def predicted(lesson: Any, **otherwise: str) -> Any:
+def predicted(lesson: Any, **otherwise: Any) -> Any:
     """The right predictions, but for some."""
     return lesson.programs, lesson.prediction | otherwise
 
@@ -45,6 +45,16 @@ def forgets_what_a_backward_saves(lesson: Any) -> Any:
 @wrong("06.nestings", says="thread: 'Aa' is not what happens; whose stack")
 def believes_that_threads_inherit(lesson: Any) -> Any:
     return predicted(lesson, thread="Aa")
+
+
+@wrong("06.nestings", says="inner: 'B, b' is no string of the letters A, a, B and b alone")
+def puts_commas_between_the_letters(lesson: Any) -> Any:
+    return predicted(lesson, inner="B, b")
+
+
+@wrong("06.nestings", says="no_graph: None is no string of the letters")
+def writes_none_for_nobody(lesson: Any) -> Any:
+    return predicted(lesson, no_graph=None)
 
 
 @wrong("06.nestings", says="there is no prediction for 'twice'")

@@ -131,13 +131,18 @@ def is_held_by_a_list_of_all(lesson: Any) -> Any:
     return (SavedFile,)
 
 
-def predicted(lesson: Any, **changes: int) -> Any:
+def predicted(lesson: Any, **changes: Any) -> Any:
     return lesson.programs, {**lesson.prediction, **changes}
 
 
 @wrong("09.files_left", says="retained: 0 is not what is left; what does retain_graph keep?")
 def believes_that_every_backward_releases(lesson: Any) -> Any:
     return predicted(lesson, retained=0)
+
+
+@wrong("09.files_left", says="walked: '0' is no whole number")
+def writes_the_numbers_as_strings(lesson: Any) -> Any:
+    return predicted(lesson, walked="0")
 
 
 @wrong("09.files_left", says="walked: 3 is not what is left")

@@ -91,17 +91,17 @@ def moves_everything_to_the_host(lesson: Any) -> Any:
     return lesson.always("host"), 2
 
 
-@wrong("12.faster", says="those of 'checkpoint on the host'")
+@wrong("12.faster", says="the fastest reference within the budget, 'checkpoint on the host'")
 def moves_the_inputs_of_longer_regions(lesson: Any) -> Any:
     return (lambda operation, tensor: "host" if operation == "Checkpoint" else "recompute"), 2
 
 
-@wrong("12.faster", says="those of 'offload'")
+@wrong("12.faster", says="'checkpoint on the host', ")
 def moves_everything(lesson: Any) -> Any:
     return (lambda operation, tensor: "host"), None
 
 
-@wrong("12.faster", says="those of 'int8 activations'")
+@wrong("12.faster", says="'checkpoint on the host', ")
 def rounds_the_inputs_of_the_blocks(lesson: Any) -> Any:
     def policy(operation: str, tensor: Any) -> str:
         return "int8" if operation == "Checkpoint" else "recompute"

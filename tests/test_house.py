@@ -25,7 +25,7 @@ ROOMS = (
     ("ops", "number_data"),
     ("methods",),
     ("tensor",),
-    ("functions", "creation", "random"),
+    ("functions", "creation", "generator", "random"),
     ("nn", "cuda", "utils", "saving"),
     ("inspect",),
     ("conformance",),

@@ -60,9 +60,9 @@ def run(
     array: Any = None
     below: Node | None = None
     mode_before, walk_before = grad_enabled.get(), current_walk.get()
-    grad_enabled.set(create_graph)
-    current_walk.set(Walk(order))
     try:
+        grad_enabled.set(create_graph)
+        current_walk.set(Walk(order))
         for node, number, grad in roots:
             deliver(node, number, grad, pending, owned, create_graph)
         # A backward formula may divide by zero on purpose (the gradient of sqrt at 0 is infinite).
@@ -141,8 +141,10 @@ def run(
                 grads = grad = array = None
         put_all(arrived, create_graph)
     finally:
-        grad_enabled.set(mode_before)
-        current_walk.set(walk_before)
+        try:
+            grad_enabled.set(mode_before)
+        finally:
+            current_walk.set(walk_before)
     for tensor, gradient in retained:
         tensor._grad = gradient
     return [found.get(target) for target in targets or ()]

@@ -110,16 +110,17 @@ class SavedTensor:
         # An alias of a result: packing the result itself would close a cycle through its node.
         storage = tensor._storage
         argument = new_tensor(type(tensor), tensor._array, storage) if self._is_output else tensor
-        mode = grad_enabled.set(False)
+        recording = grad_enabled.get()
         thread = get_ident()
         outer = saving_node.get(thread)
-        saving_node[thread] = owner
         try:
+            grad_enabled.set(False)
+            saving_node[thread] = owner
             packed = pair.pack(argument)
         finally:
             saving_node[thread] = outer
             # Whatever the hook did to the grad mode ends with the hook.
-            grad_enabled.reset(mode)
+            grad_enabled.set(recording)
         if storage.version != self._version:
             raise RuntimeError(
                 "a saved tensor pack hook has modified its input in place (a "

@@ -4,8 +4,9 @@ The job comes as JSON on standard input, the verdicts go as lines of JSON to sta
 as they are there, so that a crash loses none. What the submission prints goes nowhere.
 
 Every exercise is judged by the course's own check, with the cases, the budget and the like that it
-had before the submission ran, whatever the submission does to the name `check`. The last verdict on an exercise counts. An
-exercise that is checked in no cell is judged at the end by the names that its check takes.
+had before the submission ran, whatever the submission does to the name `check`. The last verdict on
+an exercise counts. An exercise that is checked in no cell is judged at the end by the names that
+its check takes.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import tensorplay_ref as tp
-from tensorplay_ref.autograd import anomaly, function, grad_mode, mutation, observer
+from tensorplay_ref.autograd import anomaly, engine, function, grad_mode, mutation, observer, saved
 from tensorplay_ref.autograd import graph as graph_module
 from tensorplay_ref.utils import checkpoint, selective
 from tests.autograd.tools import leaf
@@ -63,6 +63,9 @@ VARIABLES = [
     (mutation, "hook_stack"),
     (mutation, "before_write"),
     (function, "grad_enabled"),
+    (saved, "grad_enabled"),
+    (engine, "grad_enabled"),
+    (engine, "current_walk"),
     (checkpoint, "_early_stop"),
     (selective, "selection"),
 ]
@@ -105,6 +108,12 @@ def applied() -> None:
     Twice.apply(leaf([1.0])).backward()
 
 
+def packed_and_walked() -> None:
+    with graph.saved_tensor_hooks(lambda t: t, lambda p: p):
+        y = leaf([1.0]).exp()
+    y.backward()
+
+
 def selective_contexts() -> AbstractContextManager[Any]:
     first, _ = checkpoint.create_selective_checkpoint_contexts([])
     return first
@@ -130,6 +139,7 @@ BODIES: dict[str, Callable[[], None]] = {
     "early stop": entered(lambda: checkpoint.set_checkpoint_early_stop(False)),
     "selective": entered(selective_contexts),
     "function": applied,
+    "packing, and the walk": packed_and_walked,
 }
 
 

@@ -33,15 +33,15 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "saved: pack runs with recording on",
         SAVED,
-        "        mode = grad_enabled.set(False)\n",
-        "        mode = grad_enabled.set(grad_enabled.get())\n",
+        "            grad_enabled.set(False)\n            saving_node[thread] = owner\n",
+        "            saving_node[thread] = owner\n",
         autograd("saved"),
     ),
     Mutant(
         "saved: an exception in pack leaves recording off",
         SAVED,
-        "            grad_enabled.reset(mode)\n",
-        "        grad_enabled.reset(mode)\n",
+        "the hook.\n            grad_enabled.set(recording)\n        if storage",
+        "the hook.\n        grad_enabled.set(recording)\n        if storage",
         autograd("saved"),
     ),
     Mutant(

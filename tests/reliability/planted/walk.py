@@ -73,8 +73,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "engine: grad mode stays after an exception",
         ENGINE,
-        "    finally:\n        grad_enabled.set(mode_before)\n",
-        "    finally:\n        pass\n",
+        "            grad_enabled.set(mode_before)\n",
+        "            pass\n",
         autograd("refusals"),
     ),
     Mutant(

@@ -421,6 +421,16 @@ def test_softmax_can_be_asked_for_in_another_dtype() -> None:
         ),
         (lambda x: functional.one_hot(target, -2), RuntimeError, "-1 or more, found -2"),
         (
+            lambda x: functional.cross_entropy(x, target, label_smoothing="0.1"),
+            TypeError,
+            "cross_entropy: label_smoothing must be a number, found '0.1'",
+        ),
+        (
+            lambda x: functional.nll_loss(x, target, ignore_index=0.5),
+            TypeError,
+            "nll_loss: ignore_index must be a whole number, found 0.5",
+        ),
+        (
             lambda x: functional.cross_entropy(x, target, label_smoothing=2.0),
             ValueError,
             "between 0 and 1, found 2.0",

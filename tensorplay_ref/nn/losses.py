@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..arguments import amount, whole
 from ..number_data import require_tensors
 from ..ops.activation import Softplus
 from ..ops.binary_cross_entropy import BceLoss
@@ -53,7 +54,8 @@ def cross_entropy(
 
     Saves: the result of log_softmax, and target (and weight).
     """
-    if not 0.0 <= label_smoothing <= 1.0:
+    require_tensors("cross_entropy", input=input, target=target)
+    if not 0.0 <= amount("cross_entropy: label_smoothing", label_smoothing) <= 1.0:
         raise ValueError(
             f"cross_entropy: label_smoothing must lie between 0 and 1, found {label_smoothing}"
         )
@@ -87,6 +89,9 @@ def nll_loss(
 
     Saves: target (and weight).
     """
+    require_tensors("nll_loss", input=input, target=target)
+    require_real("nll_loss", input.dtype)
+    whole("nll_loss: ignore_index", ignore_index)
     _constant("nll_loss", weight)
     checked = _checked("nll_loss", reduction)
     plain = is_plain(input._array, target, weight, ignore_index)

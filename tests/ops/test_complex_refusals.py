@@ -46,6 +46,7 @@ NEEDS_ORDER = {
     "mse_loss": [lambda: F.mse_loss(Z, Z), lambda: F.mse_loss(tp.ones(2, 2), Z)],
     "binary_cross_entropy": [lambda: F.binary_cross_entropy(Z, Z)],
     "binary_cross_entropy_with_logits": [lambda: F.binary_cross_entropy_with_logits(Z, Z)],
+    "nll_loss": [lambda: F.nll_loss(Z, tp.tensor([0, 1]))],
     "softmax": [lambda: Z.softmax(0)],
     "log_softmax": [lambda: Z.log_softmax(1)],
 }

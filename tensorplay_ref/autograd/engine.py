@@ -222,7 +222,10 @@ def deliver(
 
 
 def put_all(arrived: list[tuple[AccumulateGrad, Any, bool]], create_graph: bool) -> None:
-    """Add the gradients that have arrived to their leaves: all of them or none."""
+    """Add the gradients that have arrived to their leaves: all of them or none.
+
+    Only an interrupt by the user can come between two of them.
+    """
     if not create_graph:
         # First everything that can fail for want of memory, then the adding, which cannot.
         for position, (node, grad, own) in enumerate(arrived):

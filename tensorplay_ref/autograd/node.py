@@ -161,6 +161,9 @@ class Node(metaclass=_NodeClass):
     def __repr__(self) -> str:
         return f"<{self.name()}>"
 
+    def __reduce__(self) -> Any:
+        raise TypeError(f"{self.name()} is a node of one graph and cannot be copied or pickled")
+
 
 class AccumulateGrad(Node):
     """The end of an edge at a leaf: adds the arriving gradient to `variable.grad`."""

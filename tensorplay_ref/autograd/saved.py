@@ -266,6 +266,9 @@ class SavedTensor:
     def __repr__(self) -> str:
         return slot_text(self)
 
+    def __reduce__(self) -> Any:
+        raise TypeError("a saved slot belongs to its node and cannot be copied or pickled")
+
     # -- the end ---------------------------------------------------------------------------------
     def release(self, owner: Node | None = None) -> None:
         """Drop what is kept; a later read is an error that says so."""

@@ -284,3 +284,12 @@ def test_a_shallow_copy_takes_no_memory_of_the_accelerator() -> None:
         twin = copy.copy(x)
         assert tp.cuda.memory_allocated() == before
         del twin, x
+
+
+@pytest.mark.parametrize("copier", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_what_belongs_to_a_graph_is_not_copied(copier: Callable[[Any], Any]) -> None:
+    node = leaf([2.0]).exp().grad_fn
+    assert node is not None
+    for part in (node, node.next_functions[0][0], node.saved_slots[0]):
+        with pytest.raises(TypeError, match="cannot be copied or pickled"):
+            copier(part)

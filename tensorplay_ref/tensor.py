@@ -189,6 +189,7 @@ class Tensor(
         return twin
 
     def __copy__(self) -> Self:
+        """Another leaf over the same storage. Errors: RuntimeError for a result of a graph."""
         # Through `__reduce__` a second storage would stand over the same memory, with versions and
         # bytes of its own: a write through one name would not be noticed by slots of the other.
         self._refuse_graph("copied")

@@ -7,11 +7,14 @@ from ..number_data import require_tensors
 from ..ops.activation import Softplus
 from ..ops.binary_cross_entropy import BceLoss
 from ..ops.loss import MseLoss, NllLoss, is_plain
+from ..ops.operation import unary
 from ..ops.promotion import require_real
 from ..tensor import Tensor
 
 # Beyond this softplus(x) and x are the same number in float64, so the formula for it loses nothing.
 _LINEAR = 40.0
+# The default of ignore_index: no class has this number.
+NOTHING = -100
 
 
 def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
@@ -37,7 +40,7 @@ def cross_entropy(
     target: Tensor,
     weight: Tensor | None = None,
     *,
-    ignore_index: int = -100,
+    ignore_index: int = NOTHING,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
@@ -54,8 +57,10 @@ def cross_entropy(
 
     Saves: the result of log_softmax, and target (and weight).
     """
-    require_tensors("cross_entropy", input=input, target=target)
-    if not 0.0 <= amount("cross_entropy: label_smoothing", label_smoothing) <= 1.0:
+    if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
+        require_tensors("cross_entropy", input=input, target=target)
+    smooth = label_smoothing != 0.0
+    if smooth and not 0.0 <= amount("cross_entropy: label_smoothing", label_smoothing) <= 1.0:
         raise ValueError(
             f"cross_entropy: label_smoothing must lie between 0 and 1, found {label_smoothing}"
         )
@@ -63,7 +68,7 @@ def cross_entropy(
     if target.dtype.kind == "f":
         return _soft_cross_entropy(logs, target, weight, reduction, label_smoothing)
     losses = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
-    if not label_smoothing:
+    if not smooth:
         return losses
     every = -(logs if weight is None else logs * _on_classes(weight, logs))
     even = every.sum(1 if logs.ndim > 1 else 0) / input.shape[1 if logs.ndim > 1 else 0]
@@ -82,20 +87,22 @@ def nll_loss(
     target: Tensor,
     weight: Tensor | None = None,
     *,
-    ignore_index: int = -100,
+    ignore_index: int = NOTHING,
     reduction: str = "mean",
 ) -> Tensor:
     """Minus the log probability of the target; as `cross_entropy`, but input in logarithms.
 
     Saves: target (and weight).
     """
-    require_tensors("nll_loss", input=input, target=target)
+    if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
+        require_tensors("nll_loss", input=input, target=target)
     require_real("nll_loss", input.dtype)
-    whole("nll_loss: ignore_index", ignore_index)
+    if ignore_index != NOTHING:
+        whole("nll_loss: ignore_index", ignore_index)
     _constant("nll_loss", weight)
     checked = _checked("nll_loss", reduction)
     plain = is_plain(input._array, target, weight, ignore_index)
-    return NllLoss.apply(input, target, weight, None if plain else ignore_index, checked)
+    return unary(NllLoss, input, target, weight, None if plain else ignore_index, checked)
 
 
 def binary_cross_entropy_with_logits(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..autograd.grad_mode import grad_enabled
-from ..buffers import like
+from ..buffers import LARGE, like
 from .elementwise import binary
 from .error_function import error_function
 from .operation import Operation, make_result, unary
@@ -20,6 +20,7 @@ from .selection import Where
 from .temporaries import afresh, blockwise, floating, zeros
 from .unary import Exp, GradientOf, Tanh
 
+_INTEGERS: dict[int, Any] = {2: np.int16, 4: np.int32, 8: np.int64}
 LONG = 64  # elements; of shorter rows one number is compared as fast
 
 
@@ -243,11 +244,14 @@ class ReluBackward(GradientOf):
         # and unlike a product with 0 it turns an infinite gradient into 0.
         keep = np.asarray(result <= 0).view(np.int8)
         np.subtract(keep, 1, out=keep)
-        out = like(result)
-        bits = out.view(f"i{result.itemsize}")
-        bits[...] = keep
-        np.bitwise_and(bits, grad.view(bits.dtype), out=bits)
-        return out
+        integers = _INTEGERS[result.itemsize]
+        if result.nbytes < LARGE:
+            bits = keep.astype(integers)
+        else:
+            bits = like(result).view(integers)
+            bits[...] = keep
+        np.bitwise_and(bits, grad.view(integers), out=bits)
+        return bits.view(result.dtype)
 
     def save(self, result: Any, *inputs: Any) -> None:
         self.saved_slots = (self.keep(inputs[1]),)

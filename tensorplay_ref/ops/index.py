@@ -111,6 +111,7 @@ class _Keyed(Operation):
         return self.saved_slots
 
 
+_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _TENSOR = type("IndexTensor", (), {"__repr__": lambda self: "<tensor>"})()
 
 
@@ -264,8 +265,8 @@ def vector_of(operation: str, index: Any, dim: int, length: int) -> Any:
 def outside(positions: Any, length: int) -> bool:
     """Whether one of the integers is negative, or not below `length`."""
     # Seen as unsigned numbers the negative ones are the largest, so one pass finds both kinds.
-    unsigned = positions.view(f"u{positions.itemsize}")
-    return bool(positions.size and np.maximum.reduce(unsigned, axis=None) >= length)
+    unsigned = positions.view(_UNSIGNED[positions.itemsize])
+    return bool(positions.size) and int(np.maximum.reduce(unsigned, axis=None)) >= length
 
 
 def require_positions(operation: str, positions: Any, length: int, where: str = "") -> None:

@@ -85,7 +85,7 @@ class NllLoss(Operation):
 
     def save(self, result: Any, x: Any) -> None:
         target, weight, *rest = self.params
-        self.params = (*rest, x.shape)
+        self.params = (*rest, x._array.shape)
         self.saved_slots = (self.keep(target), None if weight is None else self.keep(weight))
 
     def backward(self, grad: Any) -> Any:
@@ -115,7 +115,8 @@ class NllLossBackward(Operation):
     ) -> Any:
         out = np.zeros(shape, g.dtype)
         if ignore_index is None:
-            out[np.arange(len(out)), target._array] = -g / len(out) if reduction == "mean" else -g
+            count = len(out) if reduction == "mean" else 1
+            out[np.arange(len(out)), target._array] = g / -count
             return out
         factors = factors_of(out, target, weight, ignore_index)
         if reduction == "mean":

@@ -23,7 +23,7 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "index: a negative position counts from the end",
         INDEX,
-        '    unsigned = positions.view(f"u{positions.itemsize}")\n',
+        "    unsigned = positions.view(_UNSIGNED[positions.itemsize])\n",
         "    unsigned = positions\n",
         POSITIONS,
     ),

@@ -233,13 +233,9 @@ def new_leaf(
 def _check_options(
     operation: str, dtype: np.dtype[Any], device: Device, requires_grad: bool, pin_memory: bool
 ) -> None:
-    if requires_grad is not False and flag(f"{operation}: requires_grad", requires_grad):
+    if flag(f"{operation}: requires_grad", requires_grad):
         require_differentiable(dtype)
-    if (
-        pin_memory is not False
-        and flag(f"{operation}: pin_memory", pin_memory)
-        and device is not CPU
-    ):
+    if flag(f"{operation}: pin_memory", pin_memory) and device is not CPU:
         raise RuntimeError(
             f"{operation}: only host memory can be pinned, the device is {device}; leave out "
             "pin_memory or device"

@@ -67,12 +67,18 @@ def put(node: AccumulateGrad, grad: Any, owned: bool, create_graph: bool) -> Non
     """Add an arriving gradient to the leaf, then call its post-accumulate hooks."""
     variable = node.variable
     with leaf_lock:
-        variable._grad = added(variable._grad, grad, owned, create_graph)
-    if watchers:
-        notify("accumulate", node, variable=variable, grad=variable._grad)
+        put_down(node, grad, owned, create_graph)
     if variable._leaf is not None:
         for hook in tuple(variable._leaf.post_hooks.values()):
             hook(variable)
+
+
+def put_down(node: AccumulateGrad, grad: Any, owned: bool, create_graph: bool) -> None:
+    """Add an arriving gradient to the leaf and tell who watches; the caller holds `leaf_lock`."""
+    variable = node.variable
+    variable._grad = added(variable._grad, grad, owned, create_graph)
+    if watchers:
+        notify("accumulate", node, variable=variable, grad=variable._grad)
 
 
 def added(held: Any, grad: Any, owned: bool, create_graph: bool) -> Any:

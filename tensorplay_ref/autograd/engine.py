@@ -18,7 +18,7 @@ import numpy as np
 
 from ..device import CPU
 from ..tensor_base import leaf_lock
-from .accumulate import added, own_copy, put
+from .accumulate import own_copy, put, put_down
 from .anomaly import anomaly, check_for_nan
 from .grad_mode import grad_enabled
 from .hooks import fitted_to_result, run_posthooks, run_prehooks, run_tensor_hooks
@@ -234,11 +234,7 @@ def put_all(arrived: list[tuple[AccumulateGrad, Any, bool]], create_graph: bool)
     arrived.reverse()
     with leaf_lock:
         while arrived:
-            node, grad, own = arrived.pop()
-            leaf = node.variable
-            leaf._grad = added(leaf._grad, grad, own, create_graph)
-            if watchers:
-                notify("accumulate", node, variable=leaf, grad=leaf._grad)
+            put_down(*arrived.pop(), create_graph)
 
 
 def put_with_hooks(node: AccumulateGrad, grad: Any, create_graph: bool) -> None:

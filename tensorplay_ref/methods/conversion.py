@@ -40,8 +40,8 @@ class ConversionMethods(TensorBase):
             switches = [value for value in args if isinstance(value, bool)]
             args = args[: -len(switches)]
             non_blocking, copy = (*switches, copy)[:2]
-        non_blocking = non_blocking is not False and flag("to: non_blocking", non_blocking)
-        copy = copy is not False and flag("to: copy", copy)
+        non_blocking = flag("to: non_blocking", non_blocking)
+        copy = flag("to: copy", copy)
         device, dtype = _target(args, kwargs)
         result = self
         if dtype is not None and dtype != self._array.dtype:

@@ -48,15 +48,15 @@ class ReductionMethods(TensorBase):
 
     def sum(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """The sum."""
-        return Sum.apply(self, dim, keepdim is not False and flag("sum: keepdim", keepdim))
+        return Sum.apply(self, dim, flag("sum: keepdim", keepdim))
 
     def mean(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """The arithmetic mean."""
-        return Mean.apply(self, dim, keepdim is not False and flag("mean: keepdim", keepdim))
+        return Mean.apply(self, dim, flag("mean: keepdim", keepdim))
 
     def prod(self, dim: int | None = None, keepdim: bool = False) -> Self:
         """The product."""
-        return Prod.apply(self, dim, keepdim is not False and flag("prod: keepdim", keepdim))
+        return Prod.apply(self, dim, flag("prod: keepdim", keepdim))
 
     def var(
         self,
@@ -87,15 +87,11 @@ class ReductionMethods(TensorBase):
 
     def norm(self, p: float = 2.0, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """(sum of |self|**p)**(1/p): the length of a vector for p = 2."""
-        return Norm.apply(
-            self, amount("norm: p", p), dim, keepdim is not False and flag("norm: keepdim", keepdim)
-        )
+        return Norm.apply(self, amount("norm: p", p), dim, flag("norm: keepdim", keepdim))
 
     def logsumexp(self, dim: Dims, keepdim: bool = False) -> Self:
         """log(sum(exp(self))) without overflow."""
-        return LogSumExp.apply(
-            self, dim, keepdim is not False and flag("logsumexp: keepdim", keepdim)
-        )
+        return LogSumExp.apply(self, dim, flag("logsumexp: keepdim", keepdim))
 
     def cumsum(self, dim: int) -> Self:
         """The sums of the elements up to each one along `dim`."""
@@ -123,12 +119,9 @@ class ReductionMethods(TensorBase):
         Of equal elements all share the gradient, or with `dim` the first has it.
         """
         if dim is None or isinstance(dim, TensorBase):
-            if keepdim is not False:
-                _refuse_keepdim("max", keepdim)
+            _refuse_keepdim("max", keepdim)
             return MaxAll.apply(self) if dim is None else result(Maximum, self, dim)
-        return ValuesIndices(
-            *MaxDim.apply(self, dim, keepdim is not False and flag("max: keepdim", keepdim))
-        )
+        return ValuesIndices(*MaxDim.apply(self, dim, flag("max: keepdim", keepdim)))
 
     @overload
     def min(self) -> Self: ...
@@ -141,36 +134,33 @@ class ReductionMethods(TensorBase):
     ) -> Self | ValuesIndices[Self]:
         """The smallest of all; with `dim` the smallest along it and their positions."""
         if dim is None or isinstance(dim, TensorBase):
-            if keepdim is not False:
-                _refuse_keepdim("min", keepdim)
+            _refuse_keepdim("min", keepdim)
             return MinAll.apply(self) if dim is None else result(Minimum, self, dim)
-        return ValuesIndices(
-            *MinDim.apply(self, dim, keepdim is not False and flag("min: keepdim", keepdim))
-        )
+        return ValuesIndices(*MinDim.apply(self, dim, flag("min: keepdim", keepdim)))
 
     def amax(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """The largest; equal ones share the gradient."""
-        return Amax.apply(self, dim, keepdim is not False and flag("amax: keepdim", keepdim))
+        return Amax.apply(self, dim, flag("amax: keepdim", keepdim))
 
     def amin(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """The smallest; equal ones share the gradient."""
-        return Amin.apply(self, dim, keepdim is not False and flag("amin: keepdim", keepdim))
+        return Amin.apply(self, dim, flag("amin: keepdim", keepdim))
 
     def argmax(self, dim: int | None = None, keepdim: bool = False) -> Self:
         """The position of the largest (in flat order without `dim`), int64."""
-        return ArgMax.apply(self, dim, keepdim is not False and flag("argmax: keepdim", keepdim))
+        return ArgMax.apply(self, dim, flag("argmax: keepdim", keepdim))
 
     def argmin(self, dim: int | None = None, keepdim: bool = False) -> Self:
         """The position of the smallest (in flat order without `dim`), int64."""
-        return ArgMin.apply(self, dim, keepdim is not False and flag("argmin: keepdim", keepdim))
+        return ArgMin.apply(self, dim, flag("argmin: keepdim", keepdim))
 
     def all(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """Whether every element is nonzero."""
-        return extremum.All.apply(self, dim, keepdim is not False and flag("all: keepdim", keepdim))
+        return extremum.All.apply(self, dim, flag("all: keepdim", keepdim))
 
     def any(self, dim: Dims | None = None, keepdim: bool = False) -> Self:
         """Whether at least one element is nonzero."""
-        return extremum.Any.apply(self, dim, keepdim is not False and flag("any: keepdim", keepdim))
+        return extremum.Any.apply(self, dim, flag("any: keepdim", keepdim))
 
     def maximum(self, other: Any) -> Self:
         """The larger of self and other, elementwise; equal ones share the gradient."""
